@@ -1,4 +1,4 @@
-"""`brenner agent`: print settings that connect a client (`config`), create secrets (`secret`)."""
+"""`brenner agent`: settings that connect a client (`config`), and secrets (`secret`)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
 from brenner.cli.options import (
+    EXIT_INVALID,
     EXIT_OK,
     ONE_SECTION,
     Command,
@@ -25,33 +26,42 @@ from brenner.cli.output import note_changes_made, write_json
 from brenner.cli.serve import serve_url
 from brenner.cli.terminal import print_hint, print_message
 from brenner.cli.workspace import workspace_for_writing
-from brenner.config import Project, find_project
+from brenner.config import SETTINGS_FILE, Project, find_project
 from brenner.diagnostics.codes.serving import SECRET_GIVEN
 from brenner.diagnostics.codes.stores import HOME_CANNOT
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Capability
+from brenner.mail.open import require_project
 from brenner.mail.rules import name_problem
-from brenner.services.identity import (
+from brenner.named_tuple import NamedTuple
+from brenner.services.client_settings import (
     CLIENTS,
+    ClientConnection,
+    ClientSettings,
+    agent_instructions,
+    client_named,
+    settings_for,
+)
+from brenner.services.identity import (
     SECRET,
     SECRET_HEADER,
     TOKEN,
-    ClientConnection,
-    ConfigSnippet,
-    agent_instructions,
     claim_name,
     is_local_host,
     renew_secret,
-    snippet_for,
 )
 from brenner.services.init_project import is_set_up
 from brenner.services.spawn_agents import pane_environment
+from brenner.text import closest, did_you_mean, escape_control, is_encodable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brenner.services.client_settings_files import FileChange
     from brenner.services.workspace import Workspace
 
 COMMANDS = {
-    "config": (ONE_SECTION, "brenner.cli.agent", "config", "Print settings for a client."),
+    "config": (ONE_SECTION, "brenner.cli.agent", "config", "Print or write settings for a client."),
     "secret": (ONE_SECTION, "brenner.cli.agent", "secret", "Create a secret for a name."),
 }
 
@@ -67,8 +77,8 @@ COMMANDS = {
 def command() -> None:
     """Connect an agent's program to the project.
 
-    `config` prints the settings that Claude Code, Codex or Gemini needs. `secret` creates the
-    secret that proves a name to the server.
+    `config` prints or writes the settings that Claude Code, Codex, Gemini or another MCP client
+    needs. `secret` creates the secret that proves a name to the server.
     """
 
 
@@ -92,48 +102,95 @@ _STORE_VARIABLES = (
     "config",
     epilog=examples(
         "brenner agent config --client claude-code --as BlueLake",
-        "brenner agent config --client codex >> ~/.codex/config.toml",
-        "brenner agent config --client gemini --stdio",
+        "brenner agent config --client codex --write",
+        "brenner agent config --client gemini --stdio --write",
+        "brenner agent config --client codex --remove",
     ),
     cls=Command,
 )
-@click.option("--client", metavar="NAME", help=f"Client: {', '.join(CLIENTS)}.")
+@click.option(
+    "--client", metavar="NAME", help=f"Client: {', '.join(CLIENTS)}, or a program of brenner.toml."
+)
 @click.option("--url", metavar="URL", help="Server address (or BRENNER_SERVE_URL).")
 @click.option("--stdio", is_flag=True, help="Let the client start `brenner mcp` itself.")
 @click.option(
     "--token", is_flag=True, help=f"The server requires {TOKEN} (always outside loopback)."
 )
+@click.option("--write", is_flag=True, help="Put the settings into the project's files.")
+@click.option("--remove", is_flag=True, help="Take the settings out of the project's files.")
+@click.option("--yes", is_flag=True, help="Change the files without asking.")
 @common_options
-def config(
-    settings: Settings, *, client: str | None, url: str | None, stdio: bool, token: bool
-) -> int:
-    """Print the settings that a client needs to connect its agent.
+def config(settings: Settings, *, client: str | None, **options: Any) -> int:
+    """Print the settings that a client needs to connect its agent, or write them.
 
-    Use it once per agent. Standard output has only the settings. Where to put them, and what to
-    tell the agent, goes to standard error. The settings name environment variables; they contain no
-    secrets.
+    Use it once per program. Standard output has only the settings. Where to put them, and what to
+    tell the agent, goes to standard error. With --write or --remove, standard output has the
+    difference, and the files are changed after a yes. The settings name environment variables; they
+    contain no secrets.
     """
-    if client not in CLIENTS:
-        reason = f"Unknown client `{client}`" if client is not None else "Give --client"
-        message = f"{reason}. Known clients: {', '.join(CLIENTS)}."
-        raise click.UsageError(message)
-    if stdio and (url is not None or token):
-        message = (
-            "--stdio cannot be used with --url or --token: the client starts the program itself."
-        )
-        raise click.UsageError(message)
+    given = ConfigOptions(**options)
+    given.check()
     project = find_project(settings.project, os.environ, settings.store)
+    known = _known_client(client, project)
     _check_name(settings.actor, project)
-    connection = _stdio_program(project) if stdio else _endpoint(url, wants_token=token)
-    snippet = snippet_for(client or "", connection, project.folder)
-    if stdio and not is_set_up(project):
-        snippet = snippet._replace(notes=(*snippet.notes, _NO_PROJECT.format(project.folder)))
-    _check_encodable(snippet.text)
+    url, is_stdio = given.url, given.stdio
+    connection = _stdio_program(project) if is_stdio else _endpoint(url, wants_token=given.token)
+    found = settings_for(known, connection, project.folder)
+    if is_stdio and not is_set_up(project):
+        found = found._replace(notes=(*found.notes, _NO_PROJECT.format(project.folder)))
+    for file in found.files:
+        _check_encodable(file.path + file.text)
+    if given.is_change:
+        require_project(project)
+        return _change_files(settings, found, connection, given)
     if settings.as_json:
-        write_json(_snippet_json(snippet, connection, settings.actor))
+        write_json(_settings_json(found, connection, settings.actor))
     else:
-        _write_snippet(snippet, connection, settings.actor)
+        _write_settings(found, connection, settings.actor)
     return EXIT_OK
+
+
+class ConfigOptions(NamedTuple):
+    """The options of `brenner agent config`, apart from the client."""
+
+    url: str | None
+    stdio: bool
+    token: bool
+    write: bool
+    remove: bool
+    yes: bool
+
+    @property
+    def is_change(self) -> bool:
+        return self.write or self.remove
+
+    def check(self) -> None:
+        """Raise a usage error for options that exclude each other."""
+        message = ""
+        if self.stdio and (self.url is not None or self.token):
+            message = (
+                "--stdio cannot be used with --url or --token: the client starts the program "
+                "itself."
+            )
+        elif self.write and self.remove:
+            message = "--write and --remove cannot be used together."
+        elif self.yes and not self.is_change:
+            message = "--yes needs --write or --remove."
+        if message:
+            raise click.UsageError(message)
+
+
+def _known_client(name: str | None, project: Project) -> str:
+    """Return the client of that name, or of the program that has that name in `brenner.toml`."""
+    found = None if name is None else client_named(name, project)
+    if found is None:
+        reason = "Give --client" if name is None else f"Unknown client `{escape_control(name)}`"
+        near = did_you_mean(closest(name or "", CLIENTS))
+        own = ", ".join(escape_control(each) for each, _ in project.programs)
+        programs = f" Programs in {SETTINGS_FILE}: {own}." if own else ""
+        message = f"{reason}.{near} Known clients: {', '.join(CLIENTS)}.{programs}"
+        raise click.UsageError(message)
+    return found
 
 
 def _check_name(name: str | None, project: Project) -> None:
@@ -182,24 +239,33 @@ def _brenner_command() -> tuple[str, ...]:
 
 
 def _check_encodable(text: str) -> None:
-    """Refuse a snippet that is not UTF-8: a path may have any bytes, JSON and TOML may not."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
+    """Refuse settings that are not UTF-8: a path may have any bytes, JSON and TOML may not."""
+    if not is_encodable(text):
         message = "Cannot write the settings: they contain a path that is not UTF-8."
-        raise click.UsageError(message) from None
+        raise click.UsageError(message)
 
 
-def _write_snippet(snippet: ConfigSnippet, connection: ClientConnection, actor: str | None) -> None:
-    """Write only the snippet to the standard output. The explanations go to the standard error."""
+def _write_settings(found: ClientSettings, connection: ClientConnection, actor: str | None) -> None:
+    """Write only the settings to the standard output, and the explanations to the standard error.
+
+    The name of each file is on the standard error, right before its settings.
+    """
     err = sys.stderr
-    print_message(f"Add this to `{snippet.file}`:", err)
-    err.flush()
-    sys.stdout.write(snippet.text)
-    sys.stdout.flush()
-    print_message("Or run the client's own command:", err)
-    print_hint(f"`{snippet.typed}`", err)
-    for note in (*snippet.notes, *_variables(connection).values()):
+    for file in found.files:
+        where = f"`{file.path}`" if file.path else "the MCP settings of the program"
+        print_message(f"Add this to {where}:", err)
+        err.flush()
+        sys.stdout.write(file.text)
+        sys.stdout.flush()
+    if found.is_writable:
+        print_message("To let Brenner do that, add `--write` to the command.", err)
+    _write_notes(found, connection, actor)
+
+
+def _write_notes(found: ClientSettings, connection: ClientConnection, actor: str | None) -> None:
+    """Write to the standard error what else the operator has to do."""
+    err = sys.stderr
+    for note in (*found.notes, *_variables(connection).values()):
         print_hint(note, err)
     print_message("Then give the agent this instruction:", err)
     print_hint(agent_instructions(actor), err)
@@ -220,20 +286,91 @@ def _variables(connection: ClientConnection) -> dict[str, str]:
     return variables
 
 
-def _snippet_json(
-    snippet: ConfigSnippet, connection: ClientConnection, actor: str | None
+def _settings_json(
+    found: ClientSettings, connection: ClientConnection, actor: str | None
 ) -> dict[str, object]:
+    files = [{"file": file.path, "format": file.form, "snippet": file.text} for file in found.files]
     return {
-        "client": snippet.client,
+        "client": found.client,
         "transport": "http" if connection.url else "stdio",
-        "file": snippet.file,
-        "format": snippet.form,
-        "snippet": snippet.text,
-        "command": snippet.typed,
-        "notes": list(snippet.notes),
+        **files[0],
+        "command": found.typed,
+        "notes": list(found.notes),
         "variables": _variables(connection),
         "tell": agent_instructions(actor),
+        "files": files,
     }
+
+
+# `--write` and `--remove`
+
+
+_NO_FILES = (
+    "The files of this client are not known. Leave out {}, and edit its MCP settings by hand: "
+    "`brenner agent config --client {}` prints the entry."
+)
+_NO_ANSWER = "Nothing was written: {} asks before it changes a file. Add `--yes` to answer yes."
+
+
+def _change_files(
+    settings: Settings, found: ClientSettings, connection: ClientConnection, given: ConfigOptions
+) -> int:
+    """Show how the files would change, ask, and write them."""
+    from brenner.services.client_settings_files import (  # the settings alone need no files
+        ChangeStatus,
+        plan_changes,
+        write_changes,
+    )
+
+    option = "--write" if given.write else "--remove"
+    if not found.is_writable:
+        raise click.UsageError(_NO_FILES.format(option, found.client))
+    changes = plan_changes(found, is_removal=given.remove)
+    is_needed = any(each.status is not ChangeStatus.UNCHANGED for each in changes)
+    if is_needed and not given.yes and (settings.as_json or not _can_ask()):
+        raise click.UsageError(_NO_ANSWER.format(option))
+    if not settings.as_json:
+        _write_diffs(changes)
+        if is_needed and not given.yes and not click.confirm("Change the files?", err=True):
+            print_message("Nothing was written.", sys.stderr)
+            return EXIT_INVALID
+    write_changes(changes)
+    if is_needed:
+        note_changes_made()
+    if settings.as_json:
+        rows = [{"file": each.path, "status": each.status, "diff": each.diff} for each in changes]
+        write_json({**_settings_json(found, connection, settings.actor), "changes": rows})
+        return EXIT_OK
+    for each in changes:
+        print_message(f"{_DONE[each.status]} `{each.path}`.", sys.stderr)
+    if given.write:
+        _write_notes(found, connection, settings.actor)
+    return EXIT_OK
+
+
+_DONE = {
+    "created": "Created",
+    "changed": "Changed",
+    "removed": "Removed",
+    "unchanged": "Nothing to change in",
+}
+
+
+def _can_ask() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _write_diffs(changes: Sequence[FileChange]) -> None:
+    """Write the difference of each file to the standard output, in colour on a terminal."""
+    from brenner.cli.artifact.diff import text_lines  # imports all that compares artifacts
+
+    out = sys.stdout
+    for each in changes:
+        if out.isatty():
+            out.writelines(text_lines(each.diff, out))
+        else:
+            out.write(each.diff)
+    out.flush()
 
 
 # `brenner agent secret`

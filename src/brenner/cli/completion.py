@@ -378,9 +378,9 @@ def _presets(context: click.Context, incomplete: str) -> Iterable[str]:  # noqa:
 
 
 def _clients(context: click.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
-    from brenner.server.settings import CLIENTS
+    from brenner.services.client_settings import CLIENTS
 
-    return list(CLIENTS)
+    return [*CLIENTS, *(name for name, _ in _project(context).programs if name not in CLIENTS)]
 
 
 def _pages(context: click.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001

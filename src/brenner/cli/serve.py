@@ -25,7 +25,6 @@ from brenner.mail.mailbox import Capability
 from brenner.mail.open import require_project, store_of
 from brenner.server.hosts import authority, is_loopback
 from brenner.server.settings import (
-    CLIENTS,
     ENDPOINTS,
     HOST,
     PORT,
@@ -36,6 +35,7 @@ from brenner.server.settings import (
     read_token,
 )
 from brenner.server.signals import exit_on_signal
+from brenner.services.client_settings import CLIENTS
 from brenner.services.identity import TOKEN, new_secret, operator_digest
 from brenner.services.init_project import new_mailbox_notes
 from brenner.text import escape_control

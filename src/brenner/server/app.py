@@ -32,8 +32,9 @@ from brenner.mcp.tool import Bindings, Caller
 from brenner.server.http import Refusal
 from brenner.server.mcp_endpoint import McpEndpoint
 from brenner.server.middleware import LIVENESS, AccessMiddleware
-from brenner.server.settings import CLIENTS, ENDPOINTS, ServeSettings, address_for_agents
+from brenner.server.settings import ENDPOINTS, ServeSettings, address_for_agents
 from brenner.server.signals import FINE, HANG_UP, signal_handlers
+from brenner.services.client_settings import CLIENTS, OTHER
 from brenner.web import links
 from brenner.web.app import routes
 from brenner.web.auth import BrowserAuth
@@ -288,7 +289,7 @@ def site_of(workspace: Workspace, settings: ServeSettings) -> Site:
         endpoint=way.url,
         is_strict=settings.is_strict,
         wants_token=way.wants_token,
-        clients=tuple((name, way.command(name)) for name in CLIENTS),
+        clients=tuple((name, way.command(name, write=name != OTHER)) for name in CLIENTS),
         remark=way.remark,
     )
     door = LabAuth(workspace, settings.lab_secret) if settings.is_lab else None

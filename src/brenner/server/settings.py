@@ -64,7 +64,6 @@ class ServeSettings(NamedTuple):
 # token.
 
 
-CLIENTS = ("claude-code", "codex", "gemini")
 _ADDRESS = "ADDRESS"  # with several, it is unknown which one an agent can reach
 _FILL_IN = (
     f"Replace {_ADDRESS} with an address of this machine, or with a name that the server was "
@@ -86,13 +85,15 @@ class McpAddress(NamedTuple):
         """Return the URL of the endpoint."""
         return self.base + ENDPOINTS[1]
 
-    def command(self, client: str = "NAME") -> str:
-        """Return the command that prints the configuration entry of a client."""
+    def command(self, client: str = "NAME", *, write: bool = False) -> str:
+        """Return the command that prints the settings of a client, or writes them."""
         words = ["brenner agent config --client", client]
         if self.base != _base(HOST, PORT):
             words += ["--url", quote(self.url)]
         if self.wants_token:
             words.append("--token")
+        if write:
+            words.append("--write")
         return " ".join(words)
 
 

@@ -1,4 +1,4 @@
-"""Identity of agents: secrets, configuration of MCP clients, server identification, trust.
+"""Identity of agents: secrets, server identification, trust.
 
 A secret is 256 random bits. It cannot be guessed, so its digest needs neither a salt nor a slow
 hash. It is shown once, and stored only as a digest.
@@ -10,20 +10,17 @@ import hashlib
 import hmac
 import json
 from contextlib import suppress
-from shlex import join
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
 from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Capability, Mailbox
-from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
 from brenner.protocol.messages import StoredMessage, Trust
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Sequence
 
     from brenner.session.versions import VersionHistory
 
@@ -99,177 +96,6 @@ def renew_secret(mailbox: Mailbox, name: str) -> str:
 TOKEN = "BRENNER_TOKEN"  # noqa: S105  (the name of a variable)
 SECRET = "BRENNER_SECRET"  # noqa: S105  (as above)
 SECRET_HEADER = "Brenner-Secret"  # noqa: S105  (the name of a header)
-
-
-# The configuration of MCP clients
-#
-# Each client has its own format. A configuration never contains a secret, because it is copied and
-# committed. It names environment variables, in the syntax of each client.
-
-
-SERVER_NAME = "brenner"  # in the client's configuration
-
-_RUN_IN_FOLDER = (
-    "Run the command in that folder. Claude Code asks once whether to allow the project's server."
-)
-
-
-class ClientConnection(NamedTuple):
-    """How a client reaches the server.
-
-    Either it is running at `url`, and may require a token; or the client starts it, with a command
-    and environment variables to pass on.
-    """
-
-    url: str = ""
-    wants_token: bool = False
-    command: tuple[str, ...] = ()
-    variables: tuple[str, ...] = ()
-
-
-class ConfigSnippet(NamedTuple):
-    """A configuration text and its file, and the client's command that writes most of it."""
-
-    client: str
-    file: str
-    form: str
-    text: str
-    command: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def typed(self) -> str:
-        """Return the command as a user types it."""
-        return join(self.command)
-
-
-def snippet_for(client: str, connection: ClientConnection, folder: Path) -> ConfigSnippet:
-    """Return the snippet for one of `CLIENTS`, in the project of that folder."""
-    return CLIENTS[client](connection, folder)
-
-
-def agent_instructions(name: str | None) -> str:
-    """Return the instruction that makes an agent take part."""
-    whom = f"as {name} " if name else ""
-    proof = f"it proves that you are {name}" if name else "it proves who you are"
-    return (
-        f"Register {whom}with the tool register_agent of the MCP server {SERVER_NAME}. Keep the "
-        f"registration_token that it returns: {proof}. Then call brenner_task to see what you "
-        "have to do, and send your contributions with brenner_post."
-    )
-
-
-def _claude_code(connection: ClientConnection, folder: Path) -> ConfigSnippet:
-    """Return the snippet for Claude Code.
-
-    It expands `${NAME}` when it reads the file; with `:-` a variable need not be set.
-    """
-    secret = f"${{{SECRET}:-}}"
-    start = ("claude", "mcp", "add")
-    file = str(folder / ".mcp.json")
-    if connection.url:
-        headers = _headers(connection, f"Bearer ${{{TOKEN}}}", secret)
-        server: dict[str, object] = {"type": "http", "url": connection.url, "headers": headers}
-        options = [part for name in headers for part in ("--header", f"{name}: {headers[name]}")]
-        # `--header` takes all following arguments, so the name and the address come before it.
-        of_http = (
-            "--transport",
-            "http",
-            "--scope",
-            "project",
-            SERVER_NAME,
-            connection.url,
-            *options,
-        )
-        command = (*start, *of_http)
-    else:
-        program, *arguments = connection.command
-        environment = {name: f"${{{name}}}" for name in connection.variables} | {SECRET: secret}
-        server = {"type": "stdio", "command": program, "args": arguments, "env": environment}
-        options = [
-            part for name in environment for part in ("--env", f"{name}={environment[name]}")
-        ]
-        of_stdio = (*options, "--transport", "stdio", "--scope", "project", SERVER_NAME)
-        command = (*start, *of_stdio, "--", *connection.command)
-    notes = (_RUN_IN_FOLDER, *_variable_notes(connection, "${"))
-    return ConfigSnippet("claude-code", file, "json", _json(server), command, notes)
-
-
-def _codex(connection: ClientConnection, folder: Path) -> ConfigSnippet:
-    """Return the snippet for Codex, which can get a secret only by the name of a variable."""
-    del folder
-    file, command = "~/.codex/config.toml", ["codex", "mcp", "add", SERVER_NAME]
-    if connection.url:
-        lines = [f"url = {_toml(connection.url)}"]
-        command += ["--url", connection.url]
-        if connection.wants_token:
-            lines.append(f"bearer_token_env_var = {_toml(TOKEN)}")
-            command += ["--bearer-token-env-var", TOKEN]
-        lacking = f"env_http_headers = {{ {_toml(SECRET_HEADER)} = {_toml(SECRET)} }}"
-    else:
-        program, *arguments = connection.command
-        lines = [f"command = {_toml(program)}", f"args = {_toml_list(arguments)}"]
-        command += ["--", *connection.command]
-        lacking = f"env_vars = {_toml_list([*connection.variables, SECRET])}"
-    text = "\n".join([f"[mcp_servers.{SERVER_NAME}]", *lines, lacking]) + "\n"
-    note = f"The command cannot set the last line, `{lacking}`. Add it for an agent with a secret."
-    return ConfigSnippet("codex", file, "toml", text, tuple(command), (note,))
-
-
-def _gemini(connection: ClientConnection, folder: Path) -> ConfigSnippet:
-    """Return the snippet for Gemini, which expands `$NAME` in every text, unless it is unset."""
-    del folder
-    file, secret = "~/.gemini/settings.json", f"${SECRET}"
-    start = ("gemini", "mcp", "add", "--scope", "user")
-    if connection.url:
-        headers = _headers(connection, f"Bearer ${TOKEN}", secret)
-        server: dict[str, object] = {"httpUrl": connection.url, "headers": headers}
-        options = [part for name in headers for part in ("--header", f"{name}: {headers[name]}")]
-        command = (*start, "--transport", "http", *options, SERVER_NAME, connection.url)
-    else:
-        program, *arguments = connection.command
-        environment = {name: f"${name}" for name in (*connection.variables, SECRET)}
-        server = {"command": program, "args": arguments, "env": environment}
-        options = [
-            part for name in environment for part in ("--env", f"{name}={environment[name]}")
-        ]
-        command = (*start, *options, SERVER_NAME, program, "--", *arguments)
-    notes = _variable_notes(connection, "$")
-    return ConfigSnippet("gemini", file, "json", _json(server), command, notes)
-
-
-CLIENTS: Mapping[str, Callable[[ClientConnection, Path], ConfigSnippet]] = {
-    "claude-code": _claude_code,
-    "codex": _codex,
-    "gemini": _gemini,
-}
-
-
-def _headers(endpoint: ClientConnection, bearer: str, secret: str) -> dict[str, str]:
-    """Return the HTTP headers. Some clients would not start with a token that is not set."""
-    token = {"Authorization": bearer} if endpoint.wants_token else {}
-    return token | {SECRET_HEADER: secret}
-
-
-def _variable_notes(connection: ClientConnection, sign: str) -> tuple[str, ...]:
-    """Return a warning if a path looks like a variable of the client: it cannot be escaped."""
-    texts = (connection.url,) if connection.url else connection.command
-    if not any(sign in each for each in texts):
-        return ()
-    return (f"A path or address contains `{sign}`, which the client expands as a variable.",)
-
-
-def _json(server: Mapping[str, object]) -> str:
-    return json.dumps({"mcpServers": {SERVER_NAME: server}}, ensure_ascii=False, indent=2) + "\n"
-
-
-def _toml(text: str) -> str:
-    """Return a TOML string, which is written like one of JSON, except for one character."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _toml_list(texts: list[str]) -> str:
-    return f"[{', '.join(map(_toml, texts))}]"
 
 
 # Which server listens at an address. Nothing secret is sent to find out.

@@ -39,7 +39,7 @@ from brenner.named_tuple import NamedTuple
 from brenner.program_settings import merge_programs
 from brenner.protocol.roster_config import roster_json
 from brenner.protocol.thread_ids import cross_reference, is_valid_thread_id
-from brenner.services.identity import SERVER_NAME
+from brenner.services.client_settings import SERVER_NAME
 from brenner.services.start_session import KickoffDelivery, KickoffState, Started
 from brenner.store_url import PostgresAddress, parse_store
 from brenner.text import escape_control, joined

@@ -45,6 +45,19 @@ TOKEN_FILE_READABLE = warning(
     "server again, and give its clients the new token.",
     "RFC 6750, Bearer Token Usage",
 )
+CLIENT_SETTINGS_NOT_CHANGED = error(
+    "CLIENT_SETTINGS_NOT_CHANGED",
+    "Cannot change `{path}`{place}: {reason}. Nothing was written.",
+    "Correct the file, then run the command again. Or {by_hand}.",
+    _TRANSPORT_SPEC,
+)
+CLIENT_SETTINGS_NOT_WRITTEN = error(
+    "CLIENT_SETTINGS_NOT_WRITTEN",
+    "Cannot write `{path}`: {reason}. {before}.",
+    "Correct that, for example the permissions of the folder. Then run the command again: it "
+    "writes what is missing.",
+    _TRANSPORT_SPEC,
+)
 STRICT_NEEDS_SECRETS = error(
     "STRICT_NEEDS_SECRETS",
     "Cannot serve with strict identity ({because}): {store} does not store secrets for names "

@@ -15,8 +15,8 @@ from brenner.protocol.message_types import TYPES
 from brenner.protocol.messages import Trust, iso
 from brenner.protocol.roster import Roster, RosterEntry
 from brenner.protocol.roster_config import read_roster
+from brenner.services.client_settings import agent_instructions
 from brenner.services.compile import read_project_source
-from brenner.services.identity import agent_instructions
 from brenner.services.session_files import sessions_only_in_files
 from brenner.session.excerpts import passages_of
 from brenner.session.model import Participant, Phase, Turn
