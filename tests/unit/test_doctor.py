@@ -61,8 +61,8 @@ def by_name(done: Run) -> dict[str, Any]:
 
 
 def names(checks: dict[str, Any]) -> list[str]:
-    """All names, without the logins of agents' programs that this machine may have."""
-    return [name for name in checks if not name.endswith("_login")]
+    """All names, without those that depend on the agents' programs of this machine."""
+    return [name for name in checks if not name.endswith(("_login", "_settings"))]
 
 
 def post(store: Path, at: datetime, *, ack_required: bool = False) -> None:

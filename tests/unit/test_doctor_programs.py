@@ -47,10 +47,14 @@ class Scene:
         """Write the settings."""
         (self.project / "brenner.toml").write_text(text, "utf-8")
 
+    def here(self) -> dict[str, Any]:
+        """Where a command runs, and its variables."""
+        path = f"{self.bin}:/usr/bin:/bin"
+        return {"cwd": self.project, "PATH": path, "HOME": str(self.home), **CLEAN}
+
     def checks(self, **environment: str) -> dict[str, Any]:
         """The checks of agents' programs by name. None makes the exit code worse."""
-        here = {"PATH": f"{self.bin}:/usr/bin:/bin", "HOME": str(self.home), **CLEAN}
-        done = brenner("doctor", "--json", cwd=self.project, **{**here, **environment})
+        done = brenner("doctor", "--json", **{**self.here(), **environment})
         assert (done.code, done.err) == (0, "")
         assert SECRET not in done.out
         found = {each["name"]: each for each in done.json["checks"]}
@@ -95,7 +99,7 @@ def test_missing_programs_that_the_project_uses_are_warnings(scene: Scene) -> No
     registered = ("mail", "register", "BlueLake", "--program", "codex-cli")
     assert brenner(*registered, cwd=scene.project).code == 0
     (scene.project / ".gemini").mkdir()
-    text = json.dumps({"mcpServers": {"brenner": {"httpUrl": "http://127.0.0.1:8765/mcp/"}}})
+    text = json.dumps({"mcpServers": {"brenner": {"httpUrl": "http://127.0.0.1:9000/mcp/"}}})
     (scene.project / ".gemini" / "settings.json").write_text(text, "utf-8")
     checks = scene.checks()
     elsewhere = checks.pop("codex-cli")
@@ -106,7 +110,7 @@ def test_missing_programs_that_the_project_uses_are_warnings(scene: Scene) -> No
         "`claude` is not on PATH. The program `claude-code` is used in the roster."
     )
     assert "`npm install -g @anthropic-ai/claude-code`" in checks["claude-code"]["fix"]
-    assert "used in `.gemini/settings.json`" in checks["gemini-cli"]["detail"]
+    assert "used in its own settings file." in checks["gemini-cli"]["detail"]
     assert checks["mine"]["detail"].startswith("`./tools/my-agent` does not exist or cannot be run")
     assert checks["mine"]["fix"].endswith("correct `run` of `mine` in `brenner.toml`.")
     assert "neither `run` nor `command`" in checks["bare"]["detail"]
@@ -206,6 +210,36 @@ def test_logins_are_warnings_only_for_programs_in_use(scene: Scene) -> None:
     assert missing == [f"{name}_login" for name in PROGRAMS.values()]
     keys = dict.fromkeys(("ANTHROPIC_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY"), SECRET)
     assert {each["status"] for each in scene.checks(**keys).values()} == {"ok"}
+
+
+def test_settings_that_agent_config_would_write_otherwise(scene: Scene) -> None:
+    """Address and transport are the operator's choice, unless `--url` names the server."""
+    for program, text in CURRENT.items():
+        scene.install(program, f"echo '{text}'")
+    names = [f"{name}_settings" for name in PROGRAMS.values()]
+    assert all("--write`" in scene.checks()[name]["detail"] for name in names)
+    config = ("agent", "config", "--write", "--yes", "--client")
+    url = ("--url", "http://127.0.0.1:9001/mcp/")
+    for client, options in (("claude-code", url), ("codex", ("--stdio",)), ("gemini", ())):
+        assert brenner(*config, client, *options, cwd=scene.project).code == 0
+    assert {scene.checks()[name]["status"] for name in names} == {"ok"}
+    codex = scene.project / ".codex" / "config.toml"
+    mode = 'default_tools_approval_mode = "approve"\n'
+    codex.write_text(codex.read_text("utf-8").replace(mode, ""), "utf-8")
+    (scene.project / ".gemini" / "settings.json").write_text("{", "utf-8")
+    checks = scene.checks()
+    assert [checks[name]["status"] for name in names] == ["ok", "warning", "warning"]
+    assert checks["codex-cli_settings"]["detail"] == (
+        "Missing or different in the project's files: "
+        "`mcp_servers.brenner.default_tools_approval_mode`."
+    )
+    assert checks["gemini-cli_settings"]["detail"].startswith("Cannot read `")
+    assert brenner(*config, "codex", "--stdio", cwd=scene.project).code == 0
+    assert scene.checks()["codex-cli_settings"]["status"] == "ok"
+    asked = brenner("doctor", "--json", "--url", "http://127.0.0.1:9/mcp/", **scene.here())
+    claude = next(each for each in asked.json["checks"] if each["name"] == names[0])
+    assert "`mcpServers.brenner.url`" in claude["detail"]
+    assert claude["fix"].endswith("--write --url http://127.0.0.1:9/mcp/`.")
 
 
 KEY = {"k": SECRET}

@@ -74,7 +74,7 @@ _SENTENCE_GAP = lazy_pattern(r"(?<=\.) ")
 
 def run_checks(context: DoctorContext) -> Iterator[Check]:
     """Yield every check as soon as it is done: some are slow in a large store."""
-    for check in chain(_checks(context), agent_program_checks(context.project)):
+    for check in chain(_checks(context), agent_program_checks(context)):
         yield check._replace(fix=without_doctor_advice(check.fix))
 
 

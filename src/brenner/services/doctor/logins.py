@@ -57,7 +57,7 @@ class Surroundings(NamedTuple):
         return f"`{escape_control('~' + path[len(self.home.rstrip('/')) :] if inside else path)}`"
 
 
-def read_text(path: str) -> str:
+def _read_text(path: str) -> str:
     """Return the text of a file; empty if it cannot be read."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
@@ -69,7 +69,7 @@ def read_text(path: str) -> str:
 def _read_json(path: str) -> Mapping[str, object]:
     """Return the object in a JSON file; empty if there is none."""
     try:
-        found = json.loads(read_text(path))
+        found = json.loads(_read_text(path))
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, Mapping) else {}
@@ -77,7 +77,7 @@ def _read_json(path: str) -> Mapping[str, object]:
 
 def _read_toml(path: str) -> Mapping[str, object]:
     try:
-        return tomllib.loads(read_text(path))
+        return tomllib.loads(_read_text(path))
     except (tomllib.TOMLDecodeError, RecursionError):
         return {}
 
@@ -238,7 +238,7 @@ def find_gemini_login(place: Surroundings) -> Login:
 
 def _gemini_oauth(place: Surroundings, own: str) -> Login:
     saved = [os.path.join(own, name) for name in _GEMINI_OAUTH_FILES]
-    found = next((each for each in saved if read_text(each)), None)
+    found = next((each for each in saved if _read_text(each)), None)
     if found:
         return Login(f"saved in {place.shown(found)}; it was not tested")
     return Login(_KEYCHAIN) if place.platform == "darwin" else _OAUTH_MISSING
@@ -282,7 +282,7 @@ def _gemini_env_file(place: Surroundings, own: str) -> tuple[str, dict[str, str]
     """Return the one `.env` file that Gemini reads, and its variables."""
     for file in _env_files(place, own):
         if os.path.exists(file):
-            return file, dict(_ENV_LINE.findall(read_text(file)))
+            return file, dict(_ENV_LINE.findall(_read_text(file)))
     return "", {}
 
 

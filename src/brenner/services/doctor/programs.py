@@ -1,4 +1,4 @@
-"""Checks of `brenner doctor` for agents' programs: are they installed, current and logged in.
+"""Checks of `brenner doctor` for agents' programs: installed, current, logged in and connected.
 
 What the project does not use is reported, but is never a warning.
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
 from shlex import quote
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from brenner.config import SETTINGS_FILE
 from brenner.diagnostics.model import BrennerError
@@ -19,26 +21,39 @@ from brenner.integrations.programs import RunResult, run_program
 from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.open import SqliteStore, open_mailbox, store_of
 from brenner.named_tuple import NamedTuple
-from brenner.program_settings import CLAUDE_CODE, CODEX_CLI, GEMINI_CLI, merge_programs
+from brenner.program_settings import (
+    CLAUDE_CODE,
+    CODEX_CLI,
+    GEMINI_CLI,
+    KNOWN_PROGRAMS,
+    merge_programs,
+)
+from brenner.services.client_settings import OTHER, ClientConnection, client_named
+from brenner.services.client_settings_files import (
+    SettingsDifference,
+    SettingsState,
+    settings_difference,
+)
 from brenner.services.doctor.logins import (
     Login,
     Surroundings,
     find_claude_login,
     find_codex_login,
     find_gemini_login,
-    read_text,
 )
 from brenner.services.doctor.stores import WARNING, Check, Finding, named_check
-from brenner.services.identity import SERVER_NAME
+from brenner.services.identity import is_local_host
 from brenner.services.rosters import list_presets, read_project_settings
-from brenner.text import escape_control
+from brenner.text import escape_control, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from brenner.config import Project
+    from brenner.diagnostics.model import Diagnostic
     from brenner.program_settings import ProgramSettings
+    from brenner.services.doctor.stores import DoctorContext
 
 # In a folder without access os.path returns False, but pathlib raises.
 # ruff: noqa: PTH113, PTH118, PTH119
@@ -137,9 +152,10 @@ class _Program(NamedTuple):
         return bool(self.client and os.path.basename(self.path) == self.client.executable)
 
 
-def agent_program_checks(project: Project) -> Iterator[Check]:
+def agent_program_checks(context: DoctorContext) -> Iterator[Check]:
     """Yield the checks of the known programs and of those that the project adds."""
-    named, registered = _named_programs(project), _registered_programs(project)
+    project, written = context.project, _written_settings(context)
+    named, registered = _named_programs(project, written), _registered_programs(project)
     programs = [
         _find(project, name, settings)._replace(
             used_by=named.get(name) or registered.get(name, ""), is_needed=name in named
@@ -158,35 +174,25 @@ def agent_program_checks(project: Project) -> Iterator[Check]:
         yield named_check(shown, _version_check(program, results.get(program.path)))
         if program.client:
             yield named_check(f"{shown}_login", _login_check(project, program, program.client))
+        if program.name in written:
+            found = written[program.name]
+            yield named_check(f"{shown}_settings", _settings_check(context, program.name, found))
 
 
 # Which programs the project uses
 
 
-# The project's files in which they look for servers
-_CLIENT_FILES = {
-    CLAUDE_CODE: ".mcp.json",
-    CODEX_CLI: ".codex/config.toml",
-    GEMINI_CLI: ".gemini/settings.json",
-}
-
-
-def _named_programs(project: Project) -> dict[str, str]:
+def _named_programs(project: Project, written: _Written) -> dict[str, str]:
     """Return the programs that the project's files name, and where."""
     settings = read_project_settings(project.folder)
     entries = list(settings.stated.entries) if settings else []
     presets = [preset for preset, _, is_default in list_presets(project)[0] if is_default]
     entries += [entry for preset in presets for entry in preset.entries]
-    files = ((name, os.path.join(project.folder, file)) for name, file in _CLIENT_FILES.items())
     return {
-        **{name: f"in `{_CLIENT_FILES[name]}`" for name, file in files if _names_brenner(file)},
+        **{name: "in its own settings file" for name in written if _is_written(written[name])},
         **{entry.program: "in the roster" for entry in entries if entry.program},
         **{name: f"in `{SETTINGS_FILE}`" for name, _ in project.programs},
     }
-
-
-def _names_brenner(file: str) -> bool:
-    return SERVER_NAME in read_text(file)
 
 
 def _registered_programs(project: Project) -> dict[str, str]:
@@ -327,3 +333,61 @@ def _login_check(project: Project, program: _Program, client: _Client) -> Findin
 def _for_use(program: _Program, check: Check) -> Finding:
     """Return the check; without its warning if the project does not use the program."""
     return check if program.used_by else f"{check.detail} The project does not use it."
+
+
+# Whether the project's files for them are as `brenner agent config` writes them
+
+
+_Written = Mapping[str, "SettingsDifference | Diagnostic"]
+_URL_KEYS = (".url", ".httpUrl")
+
+
+def _written_settings(context: DoctorContext) -> _Written:
+    """Compare the files of each known program; a diagnostic if one cannot be read.
+
+    Without `--url` any address is accepted, because the server may use another port.
+    """
+    url = context.url or ""
+    is_near = is_local_host(urlsplit(url).hostname or "")
+    connection = ClientConnection(url, wants_token=not is_near or bool(context.token))
+    found: dict[str, SettingsDifference | Diagnostic] = {}
+    for name in KNOWN_PROGRAMS if url else ():
+        client = client_named(name, context.project)
+        if client is None or client == OTHER:
+            continue
+        try:
+            state, keys = settings_difference(client, connection, context.project)
+        except BrennerError as error:
+            found[name] = error.diagnostic
+            continue
+        if not context.is_url_requested and state is SettingsState.DIFFERENT:
+            keys = tuple(key for key in keys if not key.endswith(_URL_KEYS))
+            state = state if keys else SettingsState.CURRENT
+        found[name] = SettingsDifference(state, keys)
+    return found
+
+
+def _is_written(found: SettingsDifference | Diagnostic) -> bool:
+    return isinstance(found, SettingsDifference) and found.state is not SettingsState.MISSING
+
+
+def _settings_check(
+    context: DoctorContext, name: str, found: SettingsDifference | Diagnostic
+) -> Finding:
+    """Report settings that are not as `brenner agent config` writes them."""
+    command = f"brenner agent config --client {client_named(name, context.project)} --write"
+    if not isinstance(found, SettingsDifference):
+        words = {key: escape_control(str(value)) for key, value in found.parameters}
+        detail = f"Cannot read `{words['path']}`{words['place']}: {words['reason']}."
+        return Check(WARNING, detail, "Correct the file. Brenner's settings in it are not checked.")
+    if found.state is SettingsState.MISSING:
+        return f"none in the project's files (optional); to write them: `{command}`"
+    if found.state is SettingsState.CURRENT:
+        return "the project's files have what the program needs"
+    keys = joined([f"`{escape_control(key)}`" for key in found.keys])
+    fix = (
+        f"Run `{command} --url {quote(context.url or '')}`."
+        if context.is_url_requested
+        else f"Run `{command}`, with the `--url` or `--stdio` that you used before."
+    )
+    return Check(WARNING, f"Missing or different in the project's files: {keys}.", fix)
