@@ -12,7 +12,7 @@ import pytest
 
 from brenner.cli.serve import DEFAULT_URL
 from brenner.server.settings import HOST, PORT
-from brenner.services.identity import CLIENTS
+from brenner.services.client_settings import CLIENTS
 from mail_shell import Shell
 from program import Run
 
@@ -51,27 +51,60 @@ def server(shell: Shell, client: str, *arguments: str) -> dict[str, Any]:
         assert list(tables) == ["mcp_servers"]
         servers = tables["mcp_servers"]
     else:
-        document = json.loads(done.out)
+        document, end = json.JSONDecoder().raw_decode(done.out)
         assert list(document) == ["mcpServers"]
+        assert client == "claude-code" or not done.out[end:].strip()
         servers = document["mcpServers"]
     assert list(servers) == ["brenner"]
     found: dict[str, Any] = servers["brenner"]
     return found
 
 
+EIGHT = [
+    *("register_agent", "brenner_task", "brenner_artifact", "brenner_post", "brenner_check"),
+    *("brenner_explain", "acknowledge_message", "reply_message"),
+]
+REACHING = ("url", "httpUrl", "headers", "env_http_headers")
 HTTP: dict[str, dict[str, Any]] = {
     "claude-code": {
         "type": "http",
         "url": DEFAULT_URL,
         "headers": {"Brenner-Secret": "${BRENNER_SECRET:-}"},
+        "alwaysLoad": True,
     },
-    "codex": {"url": DEFAULT_URL, "env_http_headers": {"Brenner-Secret": "BRENNER_SECRET"}},
-    "gemini": {"httpUrl": DEFAULT_URL, "headers": {"Brenner-Secret": "$BRENNER_SECRET"}},
+    "codex": {
+        "url": DEFAULT_URL,
+        "env_http_headers": {"Brenner-Secret": "BRENNER_SECRET"},
+        "required": True,
+        "default_tools_approval_mode": "approve",
+        "enabled_tools": EIGHT,
+    },
+    "gemini": {
+        "httpUrl": DEFAULT_URL,
+        "headers": {"Brenner-Secret": "$BRENNER_SECRET"},
+        "trust": True,
+        "includeTools": EIGHT,
+    },
+    "other": {
+        "type": "http",
+        "url": DEFAULT_URL,
+        "headers": {"Brenner-Secret": "${BRENNER_SECRET}"},
+    },
+}
+FILES = {
+    "claude-code": [".mcp.json", ".claude/settings.json"],
+    "codex": [".codex/config.toml"],
+    "gemini": [".gemini/settings.json"],
+}
+NEEDED = {
+    client: {key: value for key, value in entry.items() if key not in ("type", *REACHING)}
+    for client, entry in HTTP.items()
 }
 BEARER: dict[str, tuple[str, dict[str, str] | str]] = {
     "claude-code": ("headers", {"Authorization": "Bearer ${BRENNER_TOKEN}"}),
     "codex": ("bearer_token_env_var", "BRENNER_TOKEN"),
     "gemini": ("headers", {"Authorization": "Bearer $BRENNER_TOKEN"}),
+    "other": ("headers", {"Authorization": "Bearer ${BRENNER_TOKEN}"}),
 }
 
 
@@ -121,9 +154,11 @@ def test_stdio_snippet(shell: Shell, client: str) -> None:
         "claude-code": ("env", {"BRENNER_SECRET": "${BRENNER_SECRET:-}"}),
         "codex": ("env_vars", ["BRENNER_SECRET"]),
         "gemini": ("env", {"BRENNER_SECRET": "$BRENNER_SECRET"}),
+        "other": ("env", {"BRENNER_SECRET": "${BRENNER_SECRET}"}),
     }
     key, wanted = handed[client]
     assert found[key] == wanted
+    assert {each: found[each] for each in NEEDED.get(client, {})} == NEEDED.get(client, {})
 
 
 def test_stdio_command_starts_the_server(shell: Shell) -> None:
@@ -155,7 +190,7 @@ def test_stdio_snippet_passes_the_store(shell: Shell, client: str) -> None:
     assert "PGPASSWORD" in found["env_vars" if client == "codex" else "env"]
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", FILES)
 @pytest.mark.parametrize("way", [[], ["--stdio"]], ids=["http", "stdio"])
 def test_client_command_is_quoted_for_the_shell(shell: Shell, client: str, way: list[str]) -> None:
     shell.patch.setenv("BRENNER_SECRET", SECRET)
@@ -179,26 +214,47 @@ def test_client_command_is_quoted_for_the_shell(shell: Shell, client: str, way: 
         assert DEFAULT_URL in words
 
 
-def test_json_contains_the_same_snippet(shell: Shell) -> None:
-    for client in CLIENTS:
-        document = config(shell, client, "--as", "BlueLake", "--json").json
-        assert list(document) == [
-            *("client", "transport", "file", "format", "snippet", "command", "notes"),
-            *("variables", "tell"),
-        ]
-        assert document["snippet"] == config(shell, client).out
-        assert "Register as BlueLake with the tool register_agent" in document["tell"]
-        assert "brenner_task" in document["tell"]
-        assert list(document["variables"]) == ["BRENNER_SECRET"]
-    assert config(shell, "claude-code", "--json").json["file"] == str(shell.folder / ".mcp.json")
+@pytest.mark.parametrize("client", CLIENTS)
+def test_json_contains_the_same_settings(shell: Shell, client: str) -> None:
+    document = config(shell, client, "--as", "BlueLake", "--json").json
+    assert list(document) == [
+        *("client", "transport", "file", "format", "snippet", "command", "notes"),
+        *("variables", "tell", "files"),
+    ]
+    files = document["files"]
+    assert "".join(each["snippet"] for each in files) == config(shell, client).out
+    assert files[0] == {key: document[key] for key in ("file", "format", "snippet")}
+    names = [str(shell.folder / name) for name in FILES.get(client, [])]
+    assert [each["file"] for each in files] == (names or [""])
+    assert "Register as BlueLake with the tool register_agent" in document["tell"]
+    assert "brenner_task" in document["tell"]
+    assert list(document["variables"]) == ["BRENNER_SECRET"]
 
 
-def test_standard_output_contains_only_the_snippet(shell: Shell) -> None:
+def test_standard_output_contains_only_the_settings(shell: Shell) -> None:
     done = config(shell, "codex")
     assert done.out.startswith("[mcp_servers.brenner]\n")
-    assert "`~/.codex/config.toml`" in done.err
+    assert f"`{shell.folder}/.codex/config.toml`" in done.err
     assert "Register with the tool register_agent" in done.err
-    assert "`codex mcp add brenner --url" in done.err
+    assert "mcp add" not in done.err
+
+
+def test_programs_of_the_project(shell: Shell) -> None:
+    """A program has the settings of its driver's client; the known ones have their names, too."""
+    (shell.folder / "brenner.toml").write_text(
+        '[programs.my-claude]\ndriver = "claude-code"\nrun = "claude"\n'
+        '[programs.goose]\ndriver = "acp"\nrun = "goose acp"\n'
+        '[programs.editor]\ncommand = "editor"\n'
+    )
+    wanted = {"my-claude": "claude-code", "goose": "other", "editor": "other"}
+    wanted |= {"codex-cli": "codex", "gemini-cli": "gemini"}
+    for name, client in wanted.items():
+        assert config(shell, name, "--json").json["client"] == client
+        assert config(shell, name).out == config(shell, client).out
+    failed = config(shell, "codx")
+    assert failed.code == 2
+    assert "`codex`?" in failed.err
+    assert "my-claude, goose, editor" in failed.err
 
 
 def test_url_option_overrides_the_variable(shell: Shell) -> None:
@@ -213,6 +269,10 @@ def test_url_option_overrides_the_variable(shell: Shell) -> None:
     [
         [],
         ["--client", "claude"],
+        ["--client", "codex", "--write", "--remove"],
+        ["--client", "codex", "--yes"],
+        ["--client", "other", "--write", "--yes"],
+        ["--client", "other", "--remove", "--yes"],
         ["--client", "codex", "--stdio", "--url", DEFAULT_URL],
         ["--client", "codex", "--stdio", "--token"],
         ["--client", "codex", "--url", ""],
@@ -232,7 +292,7 @@ def test_usage_errors(shell: Shell, arguments: list[str]) -> None:
     done = shell("agent", "config", *arguments)
     assert (done.code, done.out) == (2, "")
     assert "s3cret" not in done.err
-    if "codex" not in arguments:
+    if "codex" not in arguments and "other" not in arguments:
         assert ", ".join(CLIENTS) in done.err
 
 
@@ -294,6 +354,11 @@ def test_path_that_is_not_utf8_is_rejected(shell: Shell) -> None:
 def test_path_with_variable_syntax_gets_a_warning(shell: Shell) -> None:
     folder = shell.folder / "${HOME}"
     folder.mkdir()
-    for client, is_told in {"claude-code": True, "codex": False, "gemini": True}.items():
+    for client, is_told in {
+        "claude-code": True,
+        "codex": False,
+        "gemini": True,
+        "other": True,
+    }.items():
         done = shell("agent", "config", "--client", client, "--stdio", "--project", str(folder))
         assert ("expands as a variable" in done.err) is is_told

@@ -14,8 +14,8 @@ from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.mail.memory import MemoryMailbox
 from brenner.mcp.errors import IN_TOOLS
 from brenner.server.app import site_of
-from brenner.server.settings import CLIENTS, ServeSettings, address_for_agents
-from brenner.services import identity as agent_config
+from brenner.server.settings import ServeSettings, address_for_agents
+from brenner.services.client_settings import CLIENTS, OTHER
 from brenner.services.workspace import Workspace
 from brenner.web.rendering import render_html
 from brenner.web.request import Page, RequestContext
@@ -92,15 +92,12 @@ def test_on_the_page(settings: ServeSettings, options: str) -> None:
     named = in_code(text)
     assert [found for each in named for found in unknown(each)] == []
     configs = [each for each in named if each.startswith("agent config")]
-    assert configs == [f"agent config --client {each} {options}".rstrip() for each in CLIENTS]
+    writing = {each: "" if each == OTHER else "--write" for each in CLIENTS}
+    wanted = [("agent config --client", each, options, writing[each]) for each in CLIENTS]
+    assert configs == [" ".join(filter(None, words)) for words in wanted]
     assert ("--allow-host NAME" in text) == ("ADDRESS" in options)
     assert TOKEN not in text
     assert "<cell>" not in written
-
-
-def test_clients() -> None:
-    """They are those for which something can be printed."""
-    assert tuple(agent_config.CLIENTS) == CLIENTS
 
 
 def test_commands_that_fixes_name_exist() -> None:

@@ -11,7 +11,7 @@ from brenner.cli.options import common_options
 from brenner.mcp.resources import RESOURCES
 from brenner.mcp.server import TOOLS
 from brenner.server.settings import ServeSettings
-from brenner.services.identity import CLIENTS
+from brenner.services.client_settings import CLIENTS
 
 DOCS = Path(__file__).parents[2] / "docs"
 CONNECT = (DOCS / "how-to" / "connect-agents.md").read_text("utf-8")

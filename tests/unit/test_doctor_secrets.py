@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from brenner.config import Project
+from brenner.services.client_settings import CLIENTS, ClientConnection, settings_for
 from brenner.services.doctor.checks import secrets_check
 from brenner.services.doctor.stores import Check, named_check
-from brenner.services.identity import CLIENTS, ClientConnection, snippet_for
 from brenner.store_url import AgentMailSettings
 from program import git
 
@@ -21,10 +21,10 @@ WAYS = (
     ClientConnection(command=("brenner",), variables=("PGPASSWORD",)),
 )
 SNIPPETS = [
-    (snippet.file, snippet.text)
+    (file.path or ".mcp.json", file.text)
     for client in CLIENTS
     for way in WAYS
-    for snippet in (snippet_for(client, way, Path("/")),)
+    for file in settings_for(client, way, Path("/")).files
 ]
 
 

@@ -17,6 +17,7 @@ from brenner.diagnostics.codes.serving import (
     CLIENT_SETTINGS_NOT_CHANGED,
     CLIENT_SETTINGS_NOT_WRITTEN,
 )
+from brenner.diagnostics.codes.stores import NO_SUCH_PROJECT
 from brenner.diagnostics.model import RequestError, UnavailableError
 from brenner.named_tuple import NamedTuple
 from brenner.persist.files import replace_file
@@ -80,8 +81,8 @@ def plan_changes(settings: ClientSettings, *, is_removal: bool) -> tuple[FileCha
 
 
 def _plan(file: SettingsFile, *, is_removal: bool) -> FileChange:
+    _check_not_of_user(file.path)
     try:
-        _check_not_of_user(file.path)
         old = _read(file.path)
         new = changed_text(file, old, is_removal=is_removal)
     except EditError as error:
@@ -98,7 +99,7 @@ def _not_changed(file: SettingsFile, error: EditError, by_hand: str) -> RequestE
 
 
 def _check_not_of_user(path: str) -> None:
-    """Raise EditError for a file of the user's own settings, such as in the home folder."""
+    """Raise RequestError for a file of the user's own settings, such as in the home folder."""
     home = Path.home()
     own = {home / ".claude/settings.json", home / ".codex/config.toml"}
     own.add(home / ".gemini/settings.json")
@@ -107,8 +108,8 @@ def _check_not_of_user(path: str) -> None:
             own.add(Path(os.environ[variable], name))
     real = os.path.realpath(path)
     if real in {os.path.realpath(each) for each in own}:
-        reason = "it has your own settings, for all projects"
-        raise EditError(reason)
+        reason = f"`{path}` has your own settings, for all projects"
+        raise RequestError(NO_SUCH_PROJECT.at(path=str(Path(path).parents[1]), reason=reason))
 
 
 def _read(path: str) -> str | None:
