@@ -69,7 +69,7 @@ QUESTIONS = (
     ("roster", "presets"),
     ("check", "--thread", THREAD),
     ("explain", "INVALID_JSON"),
-    ("doctor",),
+    ("doctor", "--as", "BlackOak"),  # an unknown name, so that one check has a fix
 )
 
 

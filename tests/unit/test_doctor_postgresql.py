@@ -35,13 +35,14 @@ class Scene(NamedTuple):
         return self.server.url(user=user, password=password, schema=self.schema)
 
     def checks(self, url: str | None = None) -> tuple[int, dict[str, Any]]:
-        """The exit code, and the checks from the store on, by name."""
+        """The exit code, and the checks of the store and its mail, by name."""
         done = brenner("doctor", "--json", "--store", url or self.url(), cwd=self.folder)
         assert done.err == ""
         assert PASSWORD not in done.out
         listed = done.json["checks"]
         names = [each["name"] for each in listed]
-        found = {each["name"]: each for each in listed[names.index("secrets") + 1 :]}
+        inside = listed[names.index("secrets") + 1 : names.index("claude-code")]
+        found = {each["name"]: each for each in inside}
         assert all(each["fix"] for each in listed if each["status"] == "problem")
         assert done.json["ok"] is (done.code == 0)
         return done.code, found

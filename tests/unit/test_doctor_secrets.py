@@ -57,11 +57,14 @@ def project(tmp_path: Path) -> Project:
         ("brenner.toml", f'x = {{ BRENNER_TOKEN = "{OWN_TOKEN}" }}\n'),
         (".mcp.json", '{BRENNER_TOKEN: "x"}\n'),
         (".envrc", "export BRENNER_TOKEN='x'\n"),
+        ("brenner.toml", '[programs.claude-code]\nenv = { ANTHROPIC_API_KEY = "x" }\n'),
+        (".gemini/settings.json", '{"env": {"GEMINI_API_KEY": "x"}}\n'),
     ],
 )
 def test_a_secret_that_git_would_take(project: Project, name: str, text: str) -> None:
     """Told with the file; not any more when git ignores it, unless it was committed before."""
     file = project.folder / name
+    file.parent.mkdir(exist_ok=True)
     file.write_text(text, "utf-8")
     found = looked_at(project, OWN_TOKEN)
     assert found.status == "warning"
@@ -82,6 +85,8 @@ def test_a_secret_that_git_would_take(project: Project, name: str, text: str) ->
         (".env", "AGENT_MAIL_BEARER_TOKEN=\nPGPASSWORD=\nAGENT_MAIL_BASE_URL=http://x\n"),
         (".env", ""),
         ("notes.txt", TOKEN),
+        (".codex/config.toml", '[model_providers.x]\nenv_key = "OPENAI_API_KEY"\n'),
+        (".mcp.json", '{"env": {"GEMINI_API_KEY": "${GEMINI_API_KEY:-}"}}\n'),
         (".env", "BRENNER_SECRET=\nBRENNER_TOKEN=$OTHER\nPGPASSWORD='${OTHER}'\n"),
         *((re.sub(r"^[~/]+", "", name), text) for name, text in SNIPPETS),
     ],

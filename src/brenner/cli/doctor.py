@@ -87,7 +87,7 @@ def command(settings: Settings, *, url: str | None, is_verbose: bool) -> int:
 def _with_slow_notice(checks: Iterator[Check]) -> Iterator[Check]:
     """Yield each check as it comes, and print a notice on a terminal if one is slow."""
     while True:
-        with slow_notice("Still checking: the store is large, busy or slow to reach"):
+        with slow_notice("Still checking: the store or an agent's program is slow"):
             check = next(checks, None)
         if check is None:
             return
@@ -98,7 +98,7 @@ def _write(check: Check) -> None:
     out = sys.stdout
     start = [
         Span(f"{check.status:<{_STATUS_COLUMNS}}", _STYLES[check.status]),
-        Span(f"{check.name.replace('_', ' '):<{_NAME_COLUMNS}}"),
+        Span(f"{check.name.replace('_', ' '):<{_NAME_COLUMNS - 2}}  "),
     ]
     text = [Span(check.detail)]
     if check.id:

@@ -18,6 +18,7 @@ from datetime import timedelta
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -37,6 +38,7 @@ from brenner.mail.agent_mail.client import Client
 from brenner.mail.open import SqliteStore, open_mailbox, store_of, store_option
 from brenner.persist.git import Repository
 from brenner.services.compile import read_project_source
+from brenner.services.doctor.programs import agent_program_checks
 from brenner.services.doctor.stores import (
     PROBLEM,
     WARNING,
@@ -72,7 +74,8 @@ _SENTENCE_GAP = lazy_pattern(r"(?<=\.) ")
 
 def run_checks(context: DoctorContext) -> Iterator[Check]:
     """Yield every check as soon as it is done: some are slow in a large store."""
-    return (check._replace(fix=without_doctor_advice(check.fix)) for check in _checks(context))
+    for check in chain(_checks(context), agent_program_checks(context)):
+        yield check._replace(fix=without_doctor_advice(check.fix))
 
 
 def without_doctor_advice(fix: str | None) -> str | None:
@@ -325,6 +328,11 @@ _VARIABLE_WITH_VALUE = lazy_pattern(
     rf"|{TOKEN}|{SECRET})\b"
     r"[\"' \t]*[=:][ \t]*[\"']?[^\s\"'$]"
 )
+# The key of a model service with a value: `env` of a program in the settings is tempting.
+_MODEL_KEY = lazy_pattern(
+    r"(?<!\$\{)(?<![\w$])(?:ANTHROPIC_API_KEY|ANTHROPIC_AUTH_TOKEN|CLAUDE_CODE_OAUTH_TOKEN|CODEX_API_KEY"
+    r"|OPENAI_API_KEY|GEMINI_API_KEY|GOOGLE_API_KEY)\b[\"' \t]*[=:][ \t]*[\"']?[^\s\"'$]"
+)
 # A secret from `register_agent`. It may be in any file that an agent writes.
 _CREDENTIAL_PATTERN = "brs_[A-Za-z0-9_-]{43}"
 _MOST_NAMED = 5
@@ -367,7 +375,7 @@ def _holds_secret(project: Project, name: str, own_token: str) -> bool:
     tokens = (project.agent_mail.token or "", own_token)
     if any(len(token) >= _SHORTEST_TOKEN and token in text for token in tokens):
         return True
-    if re.search(_CREDENTIAL_PATTERN, text):
+    if re.search(_CREDENTIAL_PATTERN, text) or _MODEL_KEY.search(text):
         return True
     if name == SETTINGS_FILE:
         return any(_has_password(each) for each in re.findall(r"[\"']([^\"'\n]*)[\"']", text))
