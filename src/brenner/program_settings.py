@@ -23,6 +23,13 @@ CLAUDE_CODE, CODEX_CLI, GEMINI_CLI, TEXT, ACP = (
 )
 DRIVERS = (CLAUDE_CODE, CODEX_CLI, GEMINI_CLI, TEXT, ACP)
 _MOST_MINUTES = 24 * 60
+# The tools that an agent is offered. Codex puts more than eight behind a search. These are the ones
+# that `brenner_task` names, and `brenner_explain` for a rejected post. `brenner_post` checks by
+# itself, so `brenner_check` is not among them.
+AGENT_TOOLS = (
+    *("register_agent", "brenner_task", "brenner_artifact", "brenner_post", "brenner_explain"),
+    *("acknowledge_message", "reply_message", "fetch_inbox"),
+)
 
 
 class ProgramSettings(NamedTuple):

@@ -61,8 +61,8 @@ def server(shell: Shell, client: str, *arguments: str) -> dict[str, Any]:
 
 
 EIGHT = [
-    *("register_agent", "brenner_task", "brenner_artifact", "brenner_post", "brenner_check"),
-    *("brenner_explain", "acknowledge_message", "reply_message"),
+    *("register_agent", "brenner_task", "brenner_artifact", "brenner_post", "brenner_explain"),
+    *("acknowledge_message", "reply_message", "fetch_inbox"),
 ]
 REACHING = ("url", "httpUrl", "headers", "env_http_headers")
 HTTP: dict[str, dict[str, Any]] = {

@@ -11,6 +11,7 @@ from shlex import join
 from typing import TYPE_CHECKING
 
 from brenner.named_tuple import NamedTuple
+from brenner.program_settings import AGENT_TOOLS
 from brenner.program_settings import CLAUDE_CODE, CODEX_CLI, GEMINI_CLI, merge_programs
 from brenner.services.identity import SECRET, SECRET_HEADER, TOKEN
 
@@ -23,15 +24,6 @@ if TYPE_CHECKING:
 SERVER_NAME = "brenner"  # in the client's settings
 OTHER = "other"  # any client without settings of its own here
 JSON, TOML = "json", "toml"
-
-# The tools that Codex and Gemini offer to an agent. Codex puts more than eight behind a search.
-# These are the ones that `brenner_task` asks an agent to call, with those that explain a rejected
-# post. `fetch_inbox` is not one of them: `brenner_task` names each message that waits, and the
-# resource `resource://message/ID` has its text. Without `reply_message` no answer could be sent.
-AGENT_TOOLS = (
-    *("register_agent", "brenner_task", "brenner_artifact", "brenner_post", "brenner_check"),
-    *("brenner_explain", "acknowledge_message", "reply_message"),
-)
 
 
 class ClientConnection(NamedTuple):
