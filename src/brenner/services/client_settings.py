@@ -11,8 +11,7 @@ from shlex import join
 from typing import TYPE_CHECKING
 
 from brenner.named_tuple import NamedTuple
-from brenner.program_settings import AGENT_TOOLS
-from brenner.program_settings import CLAUDE_CODE, CODEX_CLI, GEMINI_CLI, merge_programs
+from brenner.program_settings import AGENT_TOOLS, CLAUDE_CODE, CODEX_CLI, GEMINI_CLI, merge_programs
 from brenner.services.identity import SECRET, SECRET_HEADER, TOKEN
 
 if TYPE_CHECKING:
