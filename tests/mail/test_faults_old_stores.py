@@ -59,10 +59,10 @@ def test_nothing_is_wrong_with_a_store_of_an_old_format(
     path.parent.mkdir()
     rebuilt(version, path)
     for _ in range(2):
-        # No server listens at port 9, whereas one of another project may listen at the usual port.
-        checks = shell("doctor", "--json", "--url", "http://127.0.0.1:9").json["checks"]
-        wrong = [check["name"] for check in checks if check["status"] != "ok"]
-        assert wrong == ["acks"], "nobody has settled the old debts"
+        checks = shell("doctor", "--json").json["checks"]
+        wrong = {check["name"] for check in checks if check["status"] != "ok"}
+        # A server of another project may listen at the usual port.
+        assert wrong - {"serve"} == {"acks"}, "no agent has acknowledged the old kickoffs"
 
 
 @pytest.mark.parametrize("version", kept())
