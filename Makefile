@@ -18,7 +18,7 @@ PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: demo test test-all parts bench fuzz kills mutants docs screenshots lint format clean agent-mail
+.PHONY: demo test test-all parts bench fuzz kills mutants docs screenshots client-pictures lint format clean agent-mail
 
 # `make demo ARGS=--full` shows every step, `make demo ARGS=--step` waits for Enter.
 demo: $(VENV)/.runtime
@@ -70,6 +70,12 @@ docs: $(VENV)/.dev
 screenshots: $(VENV)/.dev
 	@sh tools/debian_packages.sh
 	$(BIN)/python tools/screenshots.py
+
+# The pictures of the pages on Claude Code, Codex and Gemini, from the real programs in PROGRAMS.
+PROGRAMS := .agent-programs/node_modules/.bin
+client-pictures: $(VENV)/.dev
+	@sh tools/debian_packages.sh
+	$(BIN)/python tools/client_pictures.py $(PROGRAMS)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -22,7 +22,12 @@ from brenner.services.demo import THREAD
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 CHROMIUM = "/usr/bin/chromium"
 DESKTOP, PHONE = (1440, 900), (390, 844)
-_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--no-first-run",
+]
 _OURS = ("BRENNER_", "AGENT_", "GIT_")
 _SESSION, _LAB = f"/sessions/{THREAD}", f"/lab/sessions/{THREAD}"
 
@@ -60,10 +65,10 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as scratch:
         project = Path(scratch) / "phage"
-        _brenner("demo", str(project))
-        secret = _brenner("agent", "secret", OPERATOR, "--project", str(project)).strip()
-        with _served(project) as address, sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_ARGUMENTS)
+        run_brenner("demo", str(project))
+        secret = run_brenner("agent", "secret", OPERATOR, "--project", str(project)).strip()
+        with served(project) as address, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGUMENTS)
             for picture in PICTURES:
                 _take(browser, address, picture, secret).screenshot(
                     path=folder / f"{picture.name}.png"
@@ -93,7 +98,7 @@ def _take(browser: Browser, address: str, picture: Picture, secret: str) -> Page
 
 
 @contextmanager
-def _served(project: Path) -> Iterator[str]:
+def served(project: Path) -> Iterator[str]:
     """The address of a server for that project, as long as the context lasts."""
     command = _command("serve", "--lab", "--port", "0", "--json", "--project", str(project))
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=_environment()) as process:
@@ -104,7 +109,7 @@ def _served(project: Path) -> Iterator[str]:
             process.terminate()
 
 
-def _brenner(*arguments: str) -> str:
+def run_brenner(*arguments: str) -> str:
     done = subprocess.run(
         _command(*arguments), capture_output=True, text=True, env=_environment(), check=True
     )
