@@ -333,6 +333,7 @@ _OWN = frozenset(
         *(serving_codes.TAKEN_AS, serving_codes.NOT_SURELY_MEANT, serving_codes.NO_DELTAS),
         *(serving_codes.WHO_ARE_YOU, serving_codes.WRONG_SECRET),
         *(serving_codes.OPERATOR_NEEDS_SECRET, serving_codes.SECRET_NEEDED),
+        serving_codes.TOKENS_DIFFER,
         *(serving_codes.NAME_PROTECTED, serving_codes.PROFILE_NOT_KEPT),
         serving_codes.OTHER_PROJECT,
         *(serving_codes.TOO_MANY_AGENTS, serving_codes.LEADING_NEEDS_SECRET),
