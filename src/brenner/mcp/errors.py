@@ -335,7 +335,7 @@ _OWN = frozenset(
         *(serving_codes.OPERATOR_NEEDS_SECRET, serving_codes.SECRET_NEEDED),
         serving_codes.TOKENS_DIFFER,
         *(serving_codes.NAME_PROTECTED, serving_codes.PROFILE_NOT_KEPT),
-        serving_codes.OTHER_PROJECT,
+        *(serving_codes.OTHER_PROJECT, serving_codes.INVALID_ARGUMENT),
         *(serving_codes.TOO_MANY_AGENTS, serving_codes.LEADING_NEEDS_SECRET),
         *(serving_codes.NOT_YOURS_TO_LEAD, serving_codes.OTHER_NAMES_SECRET),
         serving_codes.STORED_UNVERIFIED,

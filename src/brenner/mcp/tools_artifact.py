@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
+from brenner.diagnostics.codes.serving import INVALID_ARGUMENT
 from brenner.diagnostics.model import RequestError
 from brenner.mcp.identity import AGENT, TOKEN, note_fetched, reader_of
 from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
@@ -12,18 +13,25 @@ from brenner.mcp.untrusted_text import ForeignText, framed_result, plain_or_fore
 from brenner.protocol.grammar import ITEM_ID
 from brenner.protocol.messages import iso
 from brenner.services import agent_task as parts
+from brenner.services.artifact_pages import (
+    Page,
+    Piece,
+    json_pages,
+    markdown_pages,
+    outline,
+    pages_of,
+)
 from brenner.services.receive import has_session_mail
 from brenner.services.versions import LoadedVersion, Target, load_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from brenner.artifact.model import Item
     from brenner.artifact.state import Blame, Source
     from brenner.mail.mailbox import Mailbox
 
 MARKDOWN, JSON = "markdown", "json"
-_LARGE = 40_000  # characters; beyond that a line says how to get less
 # The base that the next contribution states if `base` is missing
 _UNNAMED = (
     "To build on it with `brenner_post`, pass your name as `agent` here, or `base: {0}` there."
@@ -58,8 +66,9 @@ def run_artifact(call: Call) -> ToolResult:
         where = "" if is_proven else " over this connection"
         following = (_BASE if is_base else _UNPROVEN).format(number, agent=agent, where=where)
     base = {"base_of_your_next_post": number if is_base else None}
-    value = {**_head(loaded, part), **base, **shown}
-    return framed_result(value, (*_lines(value), following))
+    hints = [*_page_hints(shown), following]
+    value = {**_head(loaded, part), **base, **shown, "hints": hints}
+    return framed_result(value, (*_lines(value), *hints))
 
 
 def _no_version(mailbox: Mailbox, thread_id: str) -> ToolResult:
@@ -88,12 +97,16 @@ def _head(loaded: LoadedVersion, part: parts.ArtifactPart) -> dict[str, object]:
 
 
 def _whole(call: Call, loaded: LoadedVersion, part: parts.ArtifactPart) -> dict[str, object]:
-    is_json = call.text("format") == JSON
-    text = parts.part_json(loaded, part) if is_json else parts.part_markdown(loaded, part)
+    pages = (
+        json_pages(parts.part_json(loaded, part))
+        if call.text("format") == JSON
+        else markdown_pages(parts.part_markdown(loaded, part))
+    )
     blame = loaded.state.blame if loaded.state else {}
     sources = _sources(parts.items_in(loaded.artifact, part), blame)
     authors = authors_of(call.workspace.mailbox, sources)
-    return {"characters": len(text), "artifact": ForeignText(text, authors)}
+    page, about = _page(call, pages)
+    return {**about, "artifact": ForeignText(page.text, authors)}
 
 
 def _since(
@@ -102,20 +115,44 @@ def _since(
     old = parts.load_earlier(call.workspace, loaded.thread_id, number)
     found = parts.changes_since(old, loaded, part)
     changed = parts.find_change_sources(found, loaded.state.blame if loaded.state else {})
-    is_json = call.text("format") == JSON
-    text = (
-        parts.changes_json(found, old, loaded.artifact)
-        if is_json
-        else parts.changes_markdown(changed)
+    pages = (
+        json_pages(parts.changes_json(found, old, loaded.artifact))
+        if call.text("format") == JSON
+        else pages_of(
+            Piece(each[0].id, ("\n" if count else "") + parts.changes_markdown([each]))
+            for count, each in enumerate(changed)
+        )
     )
     sources = [each.source for _, by in changed for _, each in by if each]
     authors = authors_of(call.workspace.mailbox, sources)
+    page, about = _page(call, pages)
     return {
         "since": number,
         "changed_items": len(found.items),
-        "characters": len(text),
-        "changes": ForeignText(text, authors) if found.items else None,
+        **about,
+        "changes": ForeignText(page.text, authors) if found.items else None,
     }
+
+
+def _page(call: Call, pages: Sequence[Page]) -> tuple[Page, dict[str, object]]:
+    """Return the page that the caller wants, and where it is among the others."""
+    wanted, count = call.number("page"), len(pages)
+    number = 1 if wanted is None else wanted
+    if not 1 <= number <= count:
+        expected = f"a number from 1 to {count}" if count > 1 else "1, the only page"
+        raise RequestError(INVALID_ARGUMENT.at(name="page", value=number, expected=expected))
+    about = {"characters": sum(len(each.text) for each in pages), "page": number, "pages": count}
+    return pages[number - 1], about | ({"outline": outline(pages)} if count > 1 else {})
+
+
+def _page_hints(shown: Mapping[str, object]) -> Iterator[str]:
+    page, pages = shown["page"], shown["pages"]
+    if isinstance(page, int) and isinstance(pages, int) and pages > 1:
+        following = f"The next one is `page`: {page + 1}. " if page < pages else ""
+        yield (
+            f"This is page {page} of {pages}. {following}`section` or `item` shows a part, `since` "
+            "only what is new."
+        )
 
 
 def _sources(items: Iterable[Item], blame: Blame) -> Iterator[Source]:
@@ -145,8 +182,9 @@ def _lines(value: dict[str, object]) -> Iterator[str | ForeignText]:
     )
     size = value["characters"]
     yield f"{value['thread_id']} v{value['version']}{changed} ({size} characters)"
-    if isinstance(size, int) and size > _LARGE:
-        yield "This is long. `section` or `item` shows a part, `since` shows only what is new."
+    rows = value.get("outline")
+    for row in rows if isinstance(rows, list) else ():
+        yield f"Page {row['page']}: {', '.join(row['items'])}"
     shown = value.get("artifact") or value.get("changes")
     if isinstance(shown, ForeignText):
         yield shown
@@ -165,6 +203,7 @@ TOOL = Tool(
         Argument("section"),
         Argument("item", about="e.g. H2"),
         Argument("since", ArgumentKind.VERSION),
+        Argument("page", ArgumentKind.NUMBER),
         Argument("format", default=MARKDOWN, choices=(MARKDOWN, JSON)),
         AGENT,
         TOKEN,
