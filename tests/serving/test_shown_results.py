@@ -102,7 +102,7 @@ def test_long_lists_say_how_to_get_less() -> None:
     here = in_session()
     for _ in range(20):
         send(here.workspace, BEA, "News", LONG, (ANN,))
-    asked = {"agent_name": ANN, "include_bodies": True}
+    asked: dict[str, Any] = {"agent_name": ANN, "include_bodies": True}
     structured, text = shown(here, "fetch_inbox", **asked)
     value = json.loads(structured)
     assert list(value) == ["result", "hints"]
