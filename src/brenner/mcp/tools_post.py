@@ -214,8 +214,7 @@ def _posted_result(
     found = (*truncate_for_message((*receipt.violations, *merge_warnings)), *failed)
     said, own = _shown_violations(prepared, found)
     own += failed  # the words of the store, not of others
-    message = stored.message
-    trust = stored.envelope.trust
+    message, trust = stored.message, stored.envelope.trust
     value = {
         "message_id": stored.id,
         "is_new": sent.is_new,
