@@ -335,7 +335,7 @@ TOOLS: tuple[Tool, ...] = (
 
 _KEEP = (
     "Store registration_token: it is shown only once. It verifies your messages. Pass it in every "
-    "call: as `sender_token` when you send, as `registration_token` in other tools"
+    "call, as `sender_token` or `registration_token`"
 )
 _REMEMBERED = ". On this connection you need not pass it again."
 _UNVERIFIED = (
@@ -419,7 +419,7 @@ def _register(call: Call) -> ToolResult:
     value: JsonObject = {"agent": agent, "inbox": []}
     try:
         value["inbox"] = inbox(
-            call.workspace.mailbox,
+            call,
             registered.agent.name,
             _number(call, "inbox_limit", _MOST_MAIL),
             urgent_only=bool(call.flag("inbox_urgent_only")),
@@ -467,7 +467,7 @@ def _start_session(call: Call) -> ToolResult:
         if files.patterns:
             value["file_reservations"] = reserve(call, name, files)
         limit = _number(call, "inbox_limit", _MOST_MAIL)
-        value["inbox"] = inbox(call.workspace.mailbox, name, limit)
+        value["inbox"] = inbox(call, name, limit)
     except BrennerError as error:
         value["violations"] = [with_tool_fix(error.diagnostic).to_json()]
     return ToolResult(value)

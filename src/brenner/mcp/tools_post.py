@@ -54,13 +54,15 @@ from brenner.services.send_checks import name_notes, names_matched_by_case
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+_PAYLOAD = '{"name":"…","claim":"…","mechanism":"…","anchors":["§1"]}'
 EXAMPLE = (
-    '{"operation":"ADD","section":"hypothesis_slate","local_id":"epi","payload":{"name":"…",'
-    '"claim":"…","mechanism":"…","anchors":["§1"]},"rationale":"…"}'
+    '{"operation":"ADD","section":"hypothesis_slate","local_id":"epi",'
+    f'"payload":{_PAYLOAD},"rationale":"…"}}'
 )
 _NO_ITEM = (INVALID_TARGET, UNKNOWN_ITEM, TARGET_KILLED)
 _NO_ITEMS = "There are no active items yet: ADD one."
 _MOST_IDS = 60
+_NOT_POSTED = "Nothing was posted."
 _AFTER_CORRECTIONS = "Your deltas with these corrections:"
 _NOT_KNOWN = "the expected result of its deltas and the ACKs that you owe are unknown"
 _IN_SUMMARY = "`summary` contains what looks like a delta. It will not be compiled."
@@ -172,29 +174,31 @@ def _refused_result(
     """
     shown, own = _shown_violations(prepared, found)
     wrong = list(prepared.wrong)
-    value = {
+    value: dict[str, object] = {
         **refusal_json(shown, own),
         "corrections": list(prepared.corrections),
         "deltas": list(prepared.deltas),
         "still_wrong": wrong,
         **({"expected": [_entry_json(each) for each in outcome[0]]} if outcome else {}),
     }
-    numbers = ", ".join(map(str, wrong))
-    one = len(prepared.deltas) == 1
-    corrected = (
-        _AFTER_CORRECTIONS if wrong else "Corrected block:" if one else "Corrected blocks:",
-        json.dumps(value["deltas"], ensure_ascii=False),
+    numbers, one = ", ".join(map(str, wrong)), len(prepared.deltas) == 1
+    title = _AFTER_CORRECTIONS if wrong else "Corrected block:" if one else "Corrected blocks:"
+    following = (
         f"Still wrong: delta {numbers}. Fix the errors above, then post all deltas again."
         if wrong
-        else f"Post {'it' if one else 'them'} as `deltas` if this is what you mean.",
+        else f"Post {'it' if one else 'them'} as `deltas` if this is what you mean."
     )
+    corrected = [title, json.dumps(value["deltas"], ensure_ascii=False), following]
+    is_corrected = list(prepared.deltas) != list(given)
+    items = [*(_known_items(*outcome) if outcome else ())]
+    value["hints"] = [_NOT_POSTED, *items, *([following] if is_corrected else [])]
     lines = (
-        "Nothing was posted.",
+        _NOT_POSTED,
         *violation_lines(sorted(shown, key=worst_first), own),
-        *(_known_items(*outcome) if outcome else ()),
+        *items,
         *(_reading_lines(outcome[0]) if outcome else ()),
         *_corrected_lines(prepared),
-        *(corrected if list(prepared.deltas) != list(given) else ()),
+        *(corrected if is_corrected else ()),
     )
     return framed_result(value, lines, is_error=True)
 
@@ -210,8 +214,7 @@ def _posted_result(
     found = (*truncate_for_message((*receipt.violations, *merge_warnings)), *failed)
     said, own = _shown_violations(prepared, found)
     own += failed  # the words of the store, not of others
-    message = stored.message
-    trust = stored.envelope.trust
+    message, trust = stored.message, stored.envelope.trust
     value = {
         "message_id": stored.id,
         "is_new": sent.is_new,
@@ -226,14 +229,17 @@ def _posted_result(
         "violations": [violation_json(each, own) for each in said],
         "owed_acks": owed,
     }
+    first, hints = _first_line(value, outcome), [*_hints(value, outcome)]
+    items = [*(_known_items(*outcome) if outcome else ())]
+    value["hints"] = [*([first] if _is_notable(value, outcome) else []), *items, *hints]
     lines = (
-        *_first_lines(value, outcome),
+        first,
         *violation_lines([each for each in said if each.code is WOULD_BE_REFUSED], own),
-        *(_known_items(*outcome) if outcome else ()),
-        *_posted_lines(value, entries),
+        *items,
+        *_posted_lines(entries),
         *_corrected_lines(prepared),
         *violation_lines([each for each in said if each.code is not WOULD_BE_REFUSED], own),
-        *([_owed_acks_line(owed)] if owed else ()),
+        *hints,
     )
     return framed_result(value, lines)
 
@@ -290,18 +296,37 @@ def _readings(entry: Entry) -> list[object]:
     return [block.value for text in texts for block in read_deltas(text)]
 
 
-def _first_lines(value: dict[str, object], outcome: ExpectedResult | None) -> Iterator[str]:
-    """Yield that the message is posted, and at once if some of its blocks would be rejected."""
+def _refused_count(outcome: ExpectedResult | None) -> int:
+    return sum(each.state is BlockOutcome.REFUSED for each in outcome[0]) if outcome else 0
+
+
+def _is_notable(value: dict[str, object], outcome: ExpectedResult | None) -> bool:
+    """Return whether the first line has more than that the message is posted."""
+    return _refused_count(outcome) > 0 or not value["is_new"]
+
+
+def _first_line(value: dict[str, object], outcome: ExpectedResult | None) -> str:
+    """Return that the message is posted, and at once if some of its blocks would be rejected."""
     again = "" if value["is_new"] else " It was posted before: nothing was sent again."
     base = f" on v{value['base']}" if value["base"] is not None else ""
     posted = f"Posted message {value['message_id']} to {value['thread_id']}{base}"
-    entries = outcome[0] if outcome else ()
-    refused = sum(each.state is BlockOutcome.REFUSED for each in entries)
+    refused = _refused_count(outcome)
     if not refused:
-        yield f"{posted}.{again}"
-        return
-    many = f"{refused} of {len(entries)} deltas"
-    yield f"{posted}, but {many} would be rejected. Correct these and post them again:{again}"
+        return f"{posted}.{again}"
+    many = f"{refused} of {len(outcome[0]) if outcome else 0} deltas"
+    return f"{posted}, but {many} would be rejected. Correct these and post them again.{again}"
+
+
+def _hints(value: dict[str, object], outcome: ExpectedResult | None) -> Iterator[str]:
+    """Yield what the agent should know or do, in our own words."""
+    if value["trust"] == Trust.UNVERIFIED:
+        who = "you did not pass" if value["is_new"] else "it was posted without"
+        yield f"It is marked as unverified: {who} your secret (`sender_token`)."
+    if outcome is None:
+        yield "The result of its deltas is not known before the next compile."
+    owed = value["owed_acks"]
+    if isinstance(owed, list) and owed:
+        yield _owed_acks_line(owed)
 
 
 def _known_items(entries: Sequence[Entry], active: Sequence[str]) -> Iterator[str]:
@@ -313,12 +338,8 @@ def _known_items(entries: Sequence[Entry], active: Sequence[str]) -> Iterator[st
         yield f"Active items: {', '.join(ids[:_MOST_IDS])}{more}." if ids else _NO_ITEMS
 
 
-def _posted_lines(value: dict[str, object], entries: tuple[Entry, ...] | None) -> Iterator[str]:
-    if value["trust"] == Trust.UNVERIFIED:
-        who = "you did not pass" if value["is_new"] else "it was posted without"
-        yield f"It is marked as unverified: {who} your secret (`sender_token`)."
+def _posted_lines(entries: tuple[Entry, ...] | None) -> Iterator[str]:
     if entries is None:
-        yield "The result of its deltas is not known before the next compile."
         return
     yield "Expected result of the next compile:"
     for each in entries:
@@ -363,7 +384,7 @@ TOOL = Tool(
     "they become.",
     (
         Argument("thread_id", required=True),
-        Argument("deltas", ArgumentKind.DELTAS, f"e.g. {EXAMPLE}", required=True),
+        Argument("deltas", ArgumentKind.DELTAS, f"payload e.g. {_PAYLOAD}", required=True),
         Argument("summary", about="what you add and why, for the other agents"),
         AGENT,
         Argument("to", ArgumentKind.TEXTS),

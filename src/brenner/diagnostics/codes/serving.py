@@ -147,6 +147,13 @@ NO_SUCH_PAGE = error(
     "Open the start page, /. Agents connect to /mcp (or /api).",
     f"{_HTTP_SPEC}, 404 Not Found",
 )
+SESSION_NOT_FOUND = error(
+    "SESSION_NOT_FOUND",
+    "Session not found: the server was restarted, or the session has ended. No changes were made.",
+    "Call again. The server does not know you on this connection any more: pass your name and your "
+    "`registration_token` in every call.",
+    _TRANSPORT_SPEC,
+)
 NO_BATCHES = error(
     "NO_BATCHES",
     "The body is a list, but a request is one JSON object. No changes were made.",
@@ -177,6 +184,13 @@ SECRET_NEEDED = error(
     "SECRET_NEEDED",
     "This server requires the secret of `{name}`, and none was given. No changes were made.",
     "{advice}",
+    _IDENTITY_SPEC,
+)
+TOKENS_DIFFER = error(
+    "TOKENS_DIFFER",
+    "`{first}` and `{second}` are two names for one token, and the values differ. No changes were "
+    "made.",
+    "Pass one of the two: the `registration_token` of the agent in whose name you call.",
     _IDENTITY_SPEC,
 )
 NAME_PROTECTED = error(
