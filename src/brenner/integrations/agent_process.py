@@ -26,7 +26,7 @@ from brenner.integrations.agent_driver import (
     TurnReport,
     Usage,
 )
-from brenner.integrations.drivers.faults import fault_event, seconds_to_wait, shorten
+from brenner.integrations.drivers.faults import error_line, fault_event, seconds_to_wait
 from brenner.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -181,6 +181,8 @@ class _Turn:
 
     def _see(self, event: AgentEvent) -> None:
         if event.fault:
+            if self._fault or (self._has_ended and not event.fault.is_final):
+                return  # a consequence, such as the program's report that it was stopped
             event = event._replace(fault=_with_time(event.fault))
         self._on_event(event)
         report = self._report
@@ -275,10 +277,7 @@ def _with_time(fault: Fault) -> Fault:
 
 def _crash(code: int, errors: str) -> Fault:
     how = f"it ended with exit code {code}" if code >= 0 else f"signal {-code} ended it"
-    last = next(filter(None, (line.strip() for line in reversed(errors.splitlines()))), "")
-    return Fault(
-        FaultKind.CRASH, f"{how}: {shorten(last)}" if last else f"{how}, without a message"
-    )
+    return Fault(FaultKind.CRASH, f"{how}: {error_line(errors) or 'no error message'}")
 
 
 # The pipes of a process
