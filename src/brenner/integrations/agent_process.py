@@ -46,11 +46,16 @@ _SIGNALS = (SIGINT, SIGTERM, SIGKILL)
 
 
 class TurnLimits(NamedTuple):
-    """Limits of one turn. `grace_seconds` is the time to react to each signal, and to exit."""
+    """Limits of one turn.
+
+    `exit_seconds` is the time to exit after the end of the turn, `grace_seconds` the time to react
+    to each signal.
+    """
 
     seconds: float
     tool_calls: int = 200
     same_calls: int = 8  # of one tool with the same arguments
+    exit_seconds: float = 2.0
     grace_seconds: float = 5.0
 
 
@@ -209,7 +214,7 @@ class _Turn:
     def _end_turn(self, *, is_error: bool) -> None:
         """Leave the program some time to exit by itself."""
         self._has_ended = True
-        self._end = monotonic() + self._limits.grace_seconds
+        self._end = monotonic() + self._limits.exit_seconds
         if is_error:
             self._fault = self._fault or self._lasting_fault()
 
@@ -221,7 +226,7 @@ class _Turn:
         call = (event.text, event.arguments)
         self._calls[call] += 1
         limits = self._limits
-        if self._calls[call] >= limits.same_calls:
+        if event.arguments and self._calls[call] >= limits.same_calls:
             words = f"it called {event.text} {limits.same_calls} times with the same arguments"
         elif self._calls.total() > limits.tool_calls:
             words = f"it called tools more than {limits.tool_calls} times"

@@ -173,7 +173,11 @@ class AcpDialogue:
         if text_at(message, "method") != "session/request_permission":
             error = {"code": _METHOD_NOT_FOUND, "message": "not offered"}
             return Received(reply=_message(id=message["id"], error=error))
-        call = self._note_call(value_at(message, "params", "toolCall"))
+        asked = value_at(message, "params", "toolCall")
+        call = self._note_call(asked)
+        if "rawInput" not in call:  # Gemini shows the arguments only here
+            shown = [text_at(each, "content", "text") for each in objects_at(asked, "content")]
+            call["rawInput"] = "\n".join(shown)
         wanted = "allow" if _our_tool(call) else "reject"
         options = objects_at(message, "params", "options")
         kinds = {text_at(each, "kind"): text_at(each, "optionId") for each in options}
@@ -193,8 +197,8 @@ class AcpDialogue:
             call = self._note_call(update)
             if text_at(call, "status") in ("completed", "failed"):
                 self._calls.pop(text_at(call, "toolCallId"), None)
-                name = _our_tool(call) or text_at(call, "title") or "unknown"
-                arguments = object_text(call.get("rawInput"))
+                name = _our_tool(call) or text_at(call, "title") or text_at(call, "kind")
+                arguments = object_text(call["rawInput"]) if "rawInput" in call else ""
                 is_error = text_at(call, "status") == "failed"
                 yield AgentEvent(EventKind.TOOL, name, arguments, is_error)
 
