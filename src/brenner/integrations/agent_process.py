@@ -267,7 +267,8 @@ class _Turn:
 
     def _begin_stop(self) -> None:
         if not self._next_signal:
-            self._signals.extend(_SIGNALS)
+            # Nothing is lost any more once the turn has ended.
+            self._signals.extend(_SIGNALS[1:] if self._has_ended else _SIGNALS)
             self._next_signal = monotonic()
 
     def _send_signals(self) -> None:
