@@ -411,7 +411,7 @@ def _signal_group(process: subprocess.Popen[bytes], number: Signals) -> None:
         os.killpg(process.pid, number)
 
 
-def end_marked(prefix: str, seconds: float = 3.0) -> int:
+def end_marked(prefix: str, seconds: float = 1.0) -> int:
     """End all processes of a turn, or of all turns below a prefix such as a run's id.
 
     Return how many there were. Each gets SIGTERM first, and SIGKILL after some seconds.

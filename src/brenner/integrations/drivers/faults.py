@@ -110,6 +110,7 @@ _CLOCK = lazy_pattern(
 _UNIT_SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1, "": 1}
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _NOON = 12
+_HOURS = (12, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
 
 
 def seconds_to_wait(words: str, now: datetime) -> float | None:
@@ -131,9 +132,9 @@ def _part_seconds(number: str, unit: str) -> float:
 
 def _seconds_to_clock(found: re.Match[str], now: datetime) -> float | None:
     month, day, year, hour, minute, half = found.groups()
-    hours = int(hour) % _NOON + (_NOON if half.lower() == "p" else 0)
     at = now.replace(second=0, microsecond=0)
     try:
+        hours = _HOURS.index(int(hour)) + (_NOON if half.lower() == "p" else 0)
         at = at.replace(hour=hours, minute=int(minute or 0))
         if month:
             number = _MONTHS.index(month.lower()) + 1
