@@ -302,6 +302,19 @@ def test_what_was_waited_for_at_the_time_limit(tmp_path: Path) -> None:
     assert (fault.kind, fault.is_final) == (FaultKind.RATE_LIMIT, True)
 
 
+def test_a_lost_conversation(tmp_path: Path) -> None:
+    """A new one begins, and its usage counts from its own start."""
+    words = "No conversation found with session ID: talk-0"
+    lost = {"type": "result", "subtype": "error_during_execution", "errors": [words]}
+    script = f"import sys\nif '--resume' in sys.argv:\n    {printed(lost)}\n    sys.exit(1)"
+    turn = Turn(tmp_path, CLAUDE_CODE, script, printed(INIT, RESULT))
+    turn.request = turn.request._replace(conversation="talk-0", used_before=Usage(5, 0, 1))
+    report = turn.run()
+    assert (report.fault, report.conversation) == (None, "talk-1")
+    assert report.usage == Usage(7, 0, 3, 0.5)
+    assert [each.text for each in turn.events if each.kind is EventKind.FAULT] == [words]
+
+
 def test_a_program_that_does_not_exit(tmp_path: Path) -> None:
     """Its turn is over all the same."""
     report = Turn(tmp_path, CLAUDE_CODE, IGNORE_SIGNALS, printed(INIT, RESULT), WAIT).run()

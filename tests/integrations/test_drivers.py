@@ -328,7 +328,7 @@ def test_claude_code_gets_only_our_tools(tmp_path: Path) -> None:
     assert allowed == [f"mcp__brenner__{each}" for each in AGENT_TOOLS]
     assert words[start + len(AGENT_TOOLS)].startswith("--")
     servers = json.loads(Path(after["--mcp-config"]).read_text("utf-8"))["mcpServers"]
-    assert servers["brenner"]["headers"]["Brenner-Secret"] == "${BRENNER_SECRET}"
+    assert servers["brenner"]["headers"]["Brenner-Secret-Authorization"] == "${BRENNER_SECRET}"
     words, after = settings_of(find_driver(CLAUDE_CODE).prepare(asked._replace(readable=tmp_path)))
     assert (words[0], after["--tools"], after["--add-dir"]) == (
         "claude",
@@ -420,6 +420,19 @@ def test_times_to_wait(words: str) -> None:
 )
 def test_kinds_of_errors(words: str, kind: FaultKind) -> None:
     assert read_fault(words).kind is kind
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "No conversation found with session ID: 1",
+        "thread/resume failed: no rollout found for thread id 1 (code -32600)",
+        "Error resuming session: No previous sessions found for this project.",
+        "Session 5f0c not found",
+    ],
+)
+def test_lost_conversations(words: str) -> None:
+    assert read_fault(words).has_lost_conversation
 
 
 def test_the_line_that_says_most() -> None:

@@ -40,6 +40,11 @@ _WORDS: Mapping[FaultKind, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
 }
+_LOST = lazy_pattern(
+    r"no conversation found|no rollout found|no previous sessions|error resuming session|"
+    r"(session|conversation|thread)( \S+)? not found",
+    re.IGNORECASE,
+)
 _STATUS = lazy_pattern(r"(?:status|code|error|HTTP)\W{1,4}(?:\w+: )?\(?([45]\d\d)\b", re.IGNORECASE)
 _STATUS_KINDS = {
     401: FaultKind.LOGIN,
@@ -58,7 +63,10 @@ def read_fault(words: str, status: float | None = None, *, is_final: bool = True
     """Return the fault in an error message, and in an HTTP status if it is known."""
     inner = _MESSAGE.search(words)
     reason = inner[1].replace('\\"', '"') if inner else words
-    return Fault(_kind(words, status), shorten(reason), is_final=is_final)
+    is_lost = bool(_LOST.search(words))
+    return Fault(
+        _kind(words, status), shorten(reason), is_final=is_final, has_lost_conversation=is_lost
+    )
 
 
 def _kind(words: str, status: float | None) -> FaultKind:
