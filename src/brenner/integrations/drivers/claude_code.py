@@ -81,7 +81,7 @@ class ClaudeCode:
             *self._tools(request),
             "--disable-slash-commands",
             *(("--model", request.program.model) if request.program.model else ()),
-            *(("--max-budget-usd", f"{request.budget_usd:.4f}") if request.budget_usd else ()),
+            *(("--max-budget-usd", _dollars(request.budget_usd)) if request.budget_usd else ()),
             *(
                 ("--resume", request.conversation)
                 if request.conversation
@@ -176,6 +176,10 @@ class ClaudeCodeDialogue(JsonDialogue):
         if is_error:
             yield fault_event(_result_fault(event))
         yield AgentEvent(EventKind.ENDED, is_error=is_error)
+
+
+def _dollars(amount: float) -> str:
+    return f"{max(amount, 0.0001):.4f}"  # the program rejects 0
 
 
 def _connection(event: JsonObject) -> AgentEvent:
