@@ -7,10 +7,9 @@ out: a summary is for people, and the thread is the truth.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from brenner.config import OWN_FOLDER
 from brenner.integrations.agent_driver import Usage
 from brenner.lazy_pattern import lazy_pattern
 from brenner.named_tuple import NamedTuple
+from brenner.persist.files import is_locked
 from brenner.protocol.messages import iso
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from brenner.config import Project
 
-RUNS = "runs"
+RUNS, LOCK = "runs", "run.lock"
 RUN_FILE, EVENTS_FILE = "run.json", "events.jsonl"
 RUN_ID = lazy_pattern(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{1,16}")
 NO_USAGE = Usage()
@@ -57,7 +57,8 @@ class TurnSummary(NamedTuple):
     agent: str
     attempt: int
     why: str = "task"
-    outcome: str | None = None  # None while it runs
+    is_running: bool = False
+    outcome: str | None = None
     fault: str | None = None
     reason: str | None = None
     started_at: datetime | None = None
@@ -73,9 +74,13 @@ class TurnSummary(NamedTuple):
 
     def seconds_at(self, now: datetime) -> float:
         """Return how long the turn took, or has taken until now."""
-        if self.outcome is not None or self.started_at is None:
+        if not self.is_running or self.started_at is None:
             return self.seconds
         return max(0.0, (now - self.started_at).total_seconds())
+
+    def cut_off(self, at: datetime | None) -> TurnSummary:
+        """Return the turn as the end of the run left it."""
+        return self._replace(is_running=False, seconds=self.seconds_at(at) if at else 0.0)
 
 
 class Hold(NamedTuple):
@@ -217,8 +222,9 @@ def _text(found: Mapping[str, Any], key: str) -> str | None:
 
 def _number(found: Mapping[str, Any], key: str) -> float:
     value = found.get(key)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if is_number and 0 <= value < _MOST else 0
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return value if 0 <= value < _MOST else 0
 
 
 def _count(found: Mapping[str, Any], key: str) -> int:
@@ -325,7 +331,7 @@ class RunFold:
             turn = self._turns.get(key) or TurnSummary(*key, _text(event, "why") or "task")
             ended = state == "ended"
             self._turns[key] = (
-                _ended_turn(turn, event) if ended else turn._replace(started_at=at, outcome=None)
+                _ended_turn(turn, event) if ended else turn._replace(started_at=at, is_running=True)
             )
 
     def _add_progress(self, event: Mapping[str, Any], kind: str) -> None:
@@ -334,7 +340,7 @@ class RunFold:
         running = [
             key
             for key, each in self._turns.items()
-            if key[:2] == (number, agent) and each.outcome is None
+            if key[:2] == (number, agent) and each.is_running
         ]
         if not running:
             return
@@ -374,8 +380,9 @@ class RunFold:
         return list(dict.fromkeys((*self._profiles, *asked)))
 
     def _round(self, number: int, *, is_over: bool) -> RoundSummary:
-        acted = (key[1] for key in (*self._turns, *self._holds) if key[0] == number)
-        names = dict.fromkeys((*self._asked.get(number, ()), *acted))
+        acted = [key[1] for key in self._turns if key[0] == number]
+        held = [agent for at, agent in self._holds if at == number]
+        names = dict.fromkeys((*self._asked.get(number, ()), *acted, *held))
         compiled = self._compiled.get(number)
         is_over = is_over or compiled is not None
         agents = tuple(self._agent_round(number, name, is_over=is_over) for name in names)
@@ -390,9 +397,10 @@ class RunFold:
         if hold:
             activity = hold.activity
         elif turns:
-            is_working = turns[-1].outcome is None
-            unfinished = Activity.CUT_OFF if is_over else Activity.WORKING
-            activity = unfinished if is_working else Activity.DONE
+            is_working = turns[-1].is_running
+            activity = Activity.WORKING if is_working else Activity.DONE
+            if is_working and is_over:
+                activity, turns[-1] = Activity.CUT_OFF, turns[-1].cut_off(self._last_at)
         return AgentRound(number, name, activity, tuple(turns), hold)
 
     def _agent(self, name: str, rounds: Sequence[RoundSummary]) -> AgentSummary:
@@ -413,6 +421,7 @@ class RunFold:
 
 def _ended_turn(turn: TurnSummary, event: Mapping[str, Any]) -> TurnSummary:
     return turn._replace(
+        is_running=False,
         why=_text(event, "why") or turn.why,
         outcome=_text(event, "outcome") or "fault",
         fault=_text(event, "fault"),
@@ -458,7 +467,7 @@ def load_runs(project: Project, thread_id: str, most: int = _MOST_RUNS) -> tuple
 
     At most one can be running: the newest, if it has no `stop` event and the lock is taken.
     """
-    is_locked = is_run_locked(project, thread_id)
+    has_process = is_locked(project, thread_id, LOCK)
     found: list[RunSummary] = []
     for about, folder in _folders(project):
         if len(found) >= most:
@@ -468,7 +477,7 @@ def load_runs(project: Project, thread_id: str, most: int = _MOST_RUNS) -> tuple
             fold = RunFold({**about, "id": folder.name}, relative)
             for event in _events(folder / EVENTS_FILE):
                 fold.add(event)
-            found.append(fold.summary(is_running=is_locked and not found))
+            found.append(fold.summary(is_running=has_process and not found))
     return tuple(found)
 
 
@@ -509,23 +518,6 @@ def _chunks(path: Path) -> tuple[bytes, ...]:
             return (start,)
         file.seek(max(len(start), size - _END_BYTES))
         return start, file.read(_END_BYTES)
-
-
-def run_lock_path(project: Project, thread_id: str) -> Path:
-    """Return the file that a run of a thread locks while it runs."""
-    return project.folder / OWN_FOLDER / RUNS / f"{thread_id}.lock"
-
-
-def is_run_locked(project: Project, thread_id: str) -> bool:
-    """Return whether a process holds the lock of a thread's runs."""
-    with suppress(OSError, ValueError):
-        file = run_lock_path(project, thread_id).open("rb")
-        with closing(file):
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-    return False
 
 
 # JSON. Keys are only ever added.
@@ -574,7 +566,8 @@ def _agent_json(agent: AgentSummary, now: datetime) -> dict[str, object]:
         "program": agent.program,
         "driver": agent.driver,
         "model": agent.model,
-        "state": agent.state or (current.activity.value if current else Activity.EXPECTED.value),
+        "activity": (current.activity if current else Activity.EXPECTED).value,
+        "state": agent.state,
         "reason": agent.reason or (current.reason if current else None),
         "turns": len(agent.turns),
         "contributed": sum(each.outcome == "contributed" for each in agent.turns),
