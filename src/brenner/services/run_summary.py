@@ -20,6 +20,7 @@ from brenner.lazy_pattern import lazy_pattern
 from brenner.named_tuple import NamedTuple
 from brenner.persist.files import is_locked
 from brenner.protocol.messages import iso
+from brenner.text import joined, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -663,9 +664,8 @@ def describe_stop(run: RunSummary) -> str:
 
 
 def describe_turn_state(each: AgentRound) -> str:
-    """Return what an agent does in a round, or how its turns ended, in a few words."""
-    last, fault = each.last, each.fault
-    cause = FAULT_LABELS.get(fault or "", "") or each.reason or ""
+    """Return what an agent does in a round, or how its turns ended, in a few words of ours."""
+    last, cause = each.last, FAULT_LABELS.get(each.fault or "", "")
     match each.activity:
         case Activity.EXPECTED:
             return "not started"
@@ -680,3 +680,97 @@ def describe_turn_state(each: AgentRound) -> str:
         case Activity.DONE:
             words = _OUTCOME_LABELS.get(each.outcome or "", each.outcome or "")
             return f"{words}: {cause}" if each.outcome == "fault" and cause else words
+
+
+def state_text(each: AgentRound, turns: Sequence[TurnSummary]) -> str:
+    """Return what an agent does, or how its turns ended with how many blocks."""
+    words = describe_turn_state(each)
+    applied = sum(turn.applied for turn in turns)
+    rejected = sum(turn.rejected for turn in turns)
+    counts = ((applied, "applied"), (rejected, "rejected"))
+    blocks = ", ".join(f"{count} {word}" for count, word in counts if count)
+    if each.activity is not Activity.DONE or not blocks:
+        return words
+    return blocks if each.outcome == "rejected" else f"{words}: {blocks}"
+
+
+def weight_of(each: AgentRound) -> str:
+    """Return how a reader should see a state: `strong`, `attention`, `quiet` or `plain`."""
+    if each.activity is Activity.WORKING:
+        return "strong"
+    if each.activity is Activity.EXPECTED:
+        return "quiet"
+    is_fine = each.outcome in ("contributed", "passed", "mail")
+    return "plain" if each.activity is Activity.DONE and is_fine else "attention"
+
+
+# Figures in words
+
+
+_MINUTE, _HOUR = 60, 3600
+_THOUSAND, _MILLION = 1_000, 1_000_000
+_CENT = 0.01
+_NO_COST = "–"
+_MOST_IDS = 4
+
+
+def clock_text(seconds: float) -> str:
+    """Return a duration as `1:05`, or `1:02:05` from an hour on."""
+    whole = int(seconds)
+    hours, minutes = whole // _HOUR, whole // _MINUTE % _MINUTE
+    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
+
+
+def tokens_text(count: int) -> str:
+    """Return a number of tokens in at most five characters, such as `950`, `45.2k` or `1.3M`."""
+    if count < _THOUSAND:
+        return str(count)
+    if count < _MILLION - _THOUSAND // 2:
+        return f"{count / _THOUSAND:.{0 if count >= 100 * _THOUSAND else 1}f}k"
+    return f"{count / _MILLION:.1f}M"
+
+
+def cost_text(usage: Usage, *, is_partial: bool = False) -> str:
+    """Return the cost in dollars, or a dash if the program reports none."""
+    if usage.cost_usd is None:
+        return _NO_COST
+    amount = f"${usage.cost_usd:.2f}"
+    if 0 < usage.cost_usd < _CENT:
+        amount = "<$0.01"
+    return f"{amount} where known" if is_partial else amount
+
+
+def usage_texts(run: RunSummary) -> list[str]:
+    """Return the tokens and the cost of a run, as far as they are known."""
+    usage = run.usage
+    found = [f"{tokens_text(usage.tokens)} tokens"] if usage.tokens else []
+    if usage.cost_usd is not None:
+        found.append(cost_text(usage, is_partial=run.is_cost_partial))
+    return found
+
+
+def run_text(run: RunSummary, now: datetime) -> str:
+    """Return the figures of a run in one line: rounds, versions, time, tokens, cost."""
+    versions = joined([f"v{each}" for each in run.versions])
+    figures = (plural(len(run.rounds), "round"), versions, clock_text(run.seconds_at(now)))
+    return ", ".join(filter(None, (*figures, *usage_texts(run))))
+
+
+def compiled_text(found: Compilation) -> str:
+    """Return what a compile did, in one line."""
+    if found.version is None:
+        return "nothing to compile"
+    changes = [
+        f"{word} {joined(ids)}" if len(ids) <= _MOST_IDS else f"{word} {plural(len(ids), 'item')}"
+        for word, ids in (
+            ("added", found.added),
+            ("changed", found.modified),
+            ("killed", found.killed),
+        )
+        if ids
+    ]
+    if found.rejected:
+        changes.append(plural(found.rejected, "rejected block"))
+    if found.errors:
+        changes.append(plural(found.errors, "lint error"))
+    return f"v{found.version}: {', '.join(changes) or 'no changes'}"

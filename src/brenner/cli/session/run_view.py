@@ -20,7 +20,6 @@ from brenner.cli.terminal import (
     STRONG,
     STYLE_OF_TYPE,
     Span,
-    Style,
     agent_span,
     display_width,
     fold,
@@ -31,14 +30,18 @@ from brenner.services.run_summary import (
     Activity,
     AgentRound,
     AgentSummary,
-    Compilation,
     RoundSummary,
     RunFold,
     RunState,
     RunSummary,
-    TurnSummary,
+    clock_text,
+    compiled_text,
+    cost_text,
     describe_stop,
-    describe_turn_state,
+    state_text,
+    tokens_text,
+    usage_texts,
+    weight_of,
 )
 from brenner.text import escape_control, joined, plural
 
@@ -46,72 +49,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from brenner.integrations.agent_driver import Usage
-
-# Figures and states, as `session run` and `session runs` show them
-
-
-_MINUTE, _HOUR = 60, 3600
-_THOUSAND, _MILLION = 1_000, 1_000_000
-_CENT = 0.01
-_NO_COST = "–"
-_MOST_IDS = 4
-
-
-def clock_text(seconds: float) -> str:
-    """Return a duration as `1:05`, or `1:02:05` from an hour on."""
-    whole = int(seconds)
-    hours, minutes = whole // _HOUR, whole // _MINUTE % _MINUTE
-    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
-
-
-def tokens_text(count: int) -> str:
-    """Return a number of tokens in at most five characters, such as `950`, `45.2k` or `1.3M`."""
-    if count >= _MILLION:
-        return f"{count / _MILLION:.1f}M"
-    return f"{count / _THOUSAND:.1f}k" if count >= _THOUSAND else str(count)
-
-
-def cost_text(usage: Usage, *, is_partial: bool = False) -> str:
-    """Return the cost in dollars, or a dash if the program reports none."""
-    if usage.cost_usd is None:
-        return _NO_COST
-    amount = f"${usage.cost_usd:.2f}"
-    if 0 < usage.cost_usd < _CENT:
-        amount = "<$0.01"
-    return f"{amount} where known" if is_partial else amount
-
-
-def outcome_style(each: AgentRound) -> Style:
-    """Return the style of an agent's state. The words say the same."""
-    if each.activity is Activity.WORKING:
-        return STRONG
-    if each.activity in (Activity.WAITING, Activity.PARKED, Activity.CUT_OFF):
-        return ATTENTION
-    if each.activity is Activity.EXPECTED:
-        return QUIET
-    is_fine = each.outcome in ("contributed", "passed", "mail")
-    return PLAIN if is_fine else ATTENTION
-
-
-def compiled_text(found: Compilation) -> str:
-    """Return what a compile did, in one line."""
-    if found.version is None:
-        return "nothing to compile"
-    changes = [
-        f"{word} {joined(ids)}" if len(ids) <= _MOST_IDS else f"{word} {plural(len(ids), 'item')}"
-        for word, ids in (
-            ("added", found.added),
-            ("changed", found.modified),
-            ("killed", found.killed),
-        )
-        if ids
-    ]
-    if found.rejected:
-        changes.append(plural(found.rejected, "rejected block"))
-    if found.errors:
-        changes.append(plural(found.errors, "lint error"))
-    return f"v{found.version}: {', '.join(changes) or 'no changes'}"
-
 
 # The table of a run in progress
 
@@ -125,6 +62,7 @@ _COLUMNS = (
     TableColumn("Time", is_right=True),
 )
 _MOST_ROUNDS = 8
+STYLES = {"strong": STRONG, "attention": ATTENTION, "quiet": QUIET, "plain": PLAIN}
 
 
 def view_lines(run: RunSummary, now: datetime, stream: TextIO) -> Iterator[str]:
@@ -149,15 +87,6 @@ def _line(spans: Sequence[Span], stream: TextIO) -> str:
 def _head(run: RunSummary, now: datetime) -> list[Span]:
     figures = [clock_text(run.seconds_at(now)), *usage_texts(run)]
     return [Span(escape_control(run.thread_id), STRONG), Span(f"  {' · '.join(figures)}")]
-
-
-def usage_texts(run: RunSummary) -> list[str]:
-    """Return the tokens and the cost of a run, as far as they are known."""
-    usage = run.usage
-    found = [f"{tokens_text(usage.tokens)} tokens"] if usage.tokens else []
-    if usage.cost_usd is not None:
-        found.append(cost_text(usage, is_partial=run.is_cost_partial))
-    return found
 
 
 def _row(agent: AgentSummary, latest: int, now: datetime) -> DisplayRow:
@@ -192,7 +121,7 @@ def _state_spans(agent: AgentSummary, latest: int, now: datetime) -> Cell:
     current = agent.current
     if current is None:
         return [Span("no turn yet", QUIET)]
-    spans = [Span(state_text(current, current.turns), outcome_style(current))]
+    spans = [Span(state_text(current, current.turns), STYLES[weight_of(current)])]
     if current.activity is Activity.WORKING and current.last and current.last.tool:
         spans.append(Span(f": {escape_control(current.last.tool)}", QUIET))
     if current.hold and current.hold.until and current.activity is Activity.WAITING:
@@ -201,18 +130,6 @@ def _state_spans(agent: AgentSummary, latest: int, now: datetime) -> Cell:
     if current.round != latest:
         spans.append(Span(f" (round {current.round})", QUIET))
     return spans
-
-
-def state_text(each: AgentRound, turns: Sequence[TurnSummary]) -> str:
-    """Return what an agent does, or how its turns ended with how many blocks."""
-    words = describe_turn_state(each)
-    applied = sum(turn.applied for turn in turns)
-    rejected = sum(turn.rejected for turn in turns)
-    counts = ((applied, "applied"), (rejected, "rejected"))
-    blocks = ", ".join(f"{count} {word}" for count, word in counts if count)
-    if each.activity is not Activity.DONE or not blocks:
-        return words
-    return blocks if each.outcome == "rejected" else f"{words}: {blocks}"
 
 
 _OPEN = (Activity.EXPECTED, Activity.WORKING, Activity.WAITING)

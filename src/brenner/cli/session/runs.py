@@ -10,14 +10,7 @@ import click
 
 from brenner.cli.options import EXIT_OK, Number, Settings, common_options, examples
 from brenner.cli.output import JsonCommand, write_json
-from brenner.cli.session.run_view import (
-    clock_text,
-    compiled_text,
-    figure_cells,
-    outcome_style,
-    reason_lines,
-    usage_texts,
-)
+from brenner.cli.session.run_view import STYLES, figure_cells, reason_lines
 from brenner.cli.table import WIDE_TERMINAL, DisplayRow, TableColumn, format_time, table
 from brenner.cli.terminal import (
     ATTENTION,
@@ -37,14 +30,17 @@ from brenner.cli.workspace import workspace_of
 from brenner.services.run_summary import (
     RunState,
     RunSummary,
+    compiled_text,
     describe_stop,
     describe_turn_state,
     load_runs,
     run_json,
+    run_text,
     total_usage,
+    weight_of,
 )
 from brenner.services.session_status import load_status
-from brenner.text import escape_control, joined, plural, thread_argument
+from brenner.text import escape_control, thread_argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -129,10 +125,7 @@ def _run_lines(run: RunSummary, now: datetime) -> Iterator[str]:
     if run.started_at:
         head.append(Span(f"  started {format_time(run.started_at, out)}", QUIET))
     yield fold([], head, "  ", out)
-    versions = joined([f"v{each}" for each in run.versions])
-    figures = [plural(len(run.rounds), "round"), versions, clock_text(run.seconds_at(now))]
-    figures += usage_texts(run)
-    yield format_hint(", ".join(filter(None, figures)), out)
+    yield format_hint(run_text(run, now), out)
     if not is_running:
         yield format_hint(escape_control(describe_stop(run), _MOST_WORDS), out)
     if run.turns:
@@ -167,7 +160,7 @@ def _round_rows(found: RoundSummary, now: datetime) -> Iterator[DisplayRow]:
         cells = (
             [Span(str(found.number) if not place else "")],
             [agent_span(each.agent)],
-            [Span(describe_turn_state(each), outcome_style(each))],
+            [Span(describe_turn_state(each), STYLES[weight_of(each)])],
             *([Span(f"{count:,}", PLAIN if count else QUIET)] for count in counts),
             *figure_cells(calls, usage, seconds),
         )
