@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from brenner.config import Project
 from brenner.persist.files import hold_lock
@@ -40,16 +40,16 @@ class RunScript:
             "agents": agents,
         }
 
-    def add(self, kind: str, *, after: float = 5, **fields: Any) -> "RunScript":
-        self.now += timedelta(seconds=after)
+    def add(self, kind: str, **fields: Any) -> Self:
+        self.now += timedelta(seconds=5)
         begin = {"event": kind, "at": self.now.isoformat(), "run": self.run}
         self.events.append({**begin, "thread_id": self.thread_id, **fields})
         return self
 
-    def round(self, number: int, *agents: str) -> "RunScript":
+    def round(self, number: int, *agents: str) -> Self:
         return self.add("round", round=number, agents=list(agents), kickoffs=[1, 2, 3])
 
-    def started(self, number: int, agent: str, attempt: int = 1, why: str = "task") -> "RunScript":
+    def started(self, number: int, agent: str, attempt: int = 1, why: str = "task") -> Self:
         return self.add(
             *("turn",),
             round=number,
@@ -59,10 +59,10 @@ class RunScript:
             state="started",
         )
 
-    def tool(self, number: int, agent: str, tool: str, *, is_error: bool = False) -> "RunScript":
+    def tool(self, number: int, agent: str, tool: str, *, is_error: bool = False) -> Self:
         return self.add("tool", round=number, agent=agent, tool=tool, is_error=is_error)
 
-    def used(self, number: int, agent: str, tokens: int, cost: float | None = None) -> "RunScript":
+    def used(self, number: int, agent: str, tokens: int, cost: float | None = None) -> Self:
         return self.add("usage", round=number, agent=agent, tokens=_tokens(tokens), cost_usd=cost)
 
     def ended(  # noqa: PLR0913  (one per key)
@@ -75,30 +75,34 @@ class RunScript:
         tokens: int = 40_000,
         cost: float | None = None,
         **fields: Any,
-    ) -> "RunScript":
+    ) -> Self:
         """The end of a turn."""
-        usual = {"why": "task", "fault": None, "reason": None, "messages": [7], "applied": 0}
+        usual: dict[str, Any] = {
+            "why": "task",
+            "fault": None,
+            "reason": None,
+            "messages": [7],
+            "applied": 0,
+        }
         usual |= {"rejected": 0, "tool_calls": 9, "tool_errors": 0, "seconds": 65.5}
         log = f".brenner/runs/{self.run}/round-{number}-{agent}-{attempt}.log"
         place = {"round": number, "agent": agent, "attempt": attempt, "state": "ended"}
         used = {"tokens": _tokens(tokens), "cost_usd": cost, "log": log}
         return self.add("turn", **place, outcome=outcome, **used, **{**usual, **fields})
 
-    def held(self, number: int, agent: str, state: str, **fields: Any) -> "RunScript":
+    def held(self, number: int, agent: str, state: str, **fields: Any) -> Self:
         """A pause, or the end of an agent's turns in the round."""
         place = {"round": number, "agent": agent, "attempt": 1, "why": "task"}
         return self.add("turn", **place, state=state, **fields)
 
-    def compiled(self, number: int, **fields: Any) -> "RunScript":
-        usual = {"status": "published", "version": number, "message_id": 8, "added": ["H1"]}
-        usual |= {"modified": [], "killed": [], "applied": 1, "rejected": 0}
+    def compiled(self, number: int, **fields: Any) -> Self:
+        usual: dict[str, Any] = {"status": "published", "version": number, "message_id": 8}
+        usual |= {"added": ["H1"], "modified": [], "killed": [], "applied": 1, "rejected": 0}
         lint = {"errors": 0, "warnings": 0}
         return self.add("compile", round=number, **{**usual, "lint": lint, **fields})
 
-    def stopped(
-        self, reason: str = "rounds", message: str = "All 2 rounds are done."
-    ) -> "RunScript":
-        usual = {"rounds": 1, "versions": [1], "agents": {}, "seconds": 300.0}
+    def stopped(self, reason: str = "rounds", message: str = "Both rounds are done.") -> Self:
+        usual: dict[str, Any] = {"rounds": 1, "versions": [1], "agents": {}, "seconds": 300.0}
         return self.add("stop", reason=reason, message=message, **usual)
 
     def write(self, project: Project, cut: int = 0) -> Path:
@@ -115,11 +119,14 @@ def _tokens(count: int) -> dict[str, int]:
     return {"input": count - count // 10, "cached": count // 2, "output": count // 10}
 
 
-def evening(thread_id: str) -> RunScript:
+def evening(thread_id: str, run: str = RUN) -> RunScript:
     """Two rounds: one agent contributes, one needs a reminder, one cannot log in; then work."""
-    script = RunScript(thread_id).round(1, ANN, BEA, CYD)
+    script = RunScript(thread_id, run).round(1, ANN, BEA, CYD)
     script.started(1, ANN).started(1, BEA).started(1, CYD)
-    login = {"fault": "login", "reason": "Invalid API key. Run /login in /home/ada."}
+    login: dict[str, Any] = {
+        "fault": "login",
+        "reason": "Invalid key in /home/ada. Run /login.",
+    }
     script.ended(1, CYD, "fault", tokens=0, tool_calls=0, seconds=2.0, **login)
     script.held(1, CYD, "parked", **login)
     script.tool(1, ANN, "brenner_post").ended(1, ANN, applied=3, cost=0.42)
@@ -130,6 +137,12 @@ def evening(thread_id: str) -> RunScript:
     script.round(2, ANN, BEA).started(2, ANN).started(2, BEA)
     script.tool(2, ANN, "fetch_inbox").tool(2, ANN, "brenner_post", is_error=True)
     return script.used(2, ANN, 5_000, 0.05)
+
+
+def finished(thread_id: str, run: str = RUN) -> RunScript:
+    """The same to its end."""
+    script = evening(thread_id, run).ended(2, ANN, applied=2, cost=0.2).ended(2, BEA, "passed")
+    return script.compiled(2, added=["H4"], modified=["H1"], killed=["H2"]).stopped()
 
 
 @contextmanager

@@ -606,9 +606,17 @@ def _sums_json(turns: Sequence[TurnSummary], now: datetime) -> dict[str, object]
 def _compilation_json(found: Compilation | None) -> dict[str, object] | None:
     if found is None:
         return None
-    lint = {"errors": found.errors, "warnings": found.warnings}
-    kept = {key: value for key, value in found._asdict().items() if key not in lint}
-    return {**kept, "lint": lint}
+    return {
+        "status": found.status,
+        "version": found.version,
+        "message_id": found.message_id,
+        "added": list(found.added),
+        "modified": list(found.modified),
+        "killed": list(found.killed),
+        "applied": found.applied,
+        "rejected": found.rejected,
+        "lint": {"errors": found.errors, "warnings": found.warnings},
+    }
 
 
 def _iso(at: datetime | None) -> str | None:
@@ -752,7 +760,9 @@ def usage_texts(run: RunSummary) -> list[str]:
 def run_text(run: RunSummary, now: datetime) -> str:
     """Return the figures of a run in one line: rounds, versions, time, tokens, cost."""
     versions = joined([f"v{each}" for each in run.versions])
-    figures = (plural(len(run.rounds), "round"), versions, clock_text(run.seconds_at(now)))
+    is_running = run.state is RunState.RUNNING and run.rounds
+    rounds = f"round {run.rounds[-1].number}" if is_running else plural(len(run.rounds), "round")
+    figures = (rounds, versions, clock_text(run.seconds_at(now)))
     return ", ".join(filter(None, (*figures, *usage_texts(run))))
 
 
