@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brenner.config import Project
 from brenner.services import run_summary
-from brenner.services.run_summary import Activity, RunFold, RunState, load_runs, run_json
+from brenner.services.run_summary import Activity, RunFold, RunState, summarize_runs, run_json
 from effort import effort
 from run_events import ANN, BEA, CYD, RUN, RunScript, evening, finished, locked
 
@@ -26,7 +26,7 @@ def project(tmp_path: Path) -> Project:
 
 def one(project: Project) -> dict[str, Any]:
     """The only run, as JSON."""
-    (found,) = load_runs(project, THREAD)
+    (found,) = summarize_runs(project, THREAD)
     document = run_json(found, NOW)
     assert json.loads(json.dumps(document)) == document
     return document
@@ -81,7 +81,7 @@ def test_only_the_newest_run_can_be_running(project: Project) -> None:
     evening(THREAD, "20260103-120000-cd34").write(project)
     evening("RS-20260102-other", "20260104-120000-ef56").write(project)
     with locked(project, THREAD):
-        states = [(each.id, each.state) for each in load_runs(project, THREAD)]
+        states = [(each.id, each.state) for each in summarize_runs(project, THREAD)]
     assert states == [("20260103-120000-cd34", RunState.RUNNING), (RUN, RunState.KILLED)]
 
 

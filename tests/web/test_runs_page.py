@@ -60,7 +60,7 @@ def test_a_run_for_operator_reader_and_guest(scene: Scene) -> None:
     first = {each["agent"]: each for each in read["runs"][0]["rounds"][0]["agents"]}
     assert (first[BEA]["turns"], first[BEA]["applied"], first[BEA]["rejected"]) == (2, 1, 1)
     assert "52.0k" in words(page)
-    assert "parked: not logged in Invalid key in /home/ada" in words(page)
+    assert "parked: not logged inInvalid key in /home/ada" in words(page)
     assert f".brenner/runs/{RUN}/" in page
     assert links.run_log(THREAD, RUN, "") not in page
 

@@ -277,7 +277,9 @@ def _event_text(event: Mapping[str, object], run: RunSummary) -> str:
     if found is None:
         return ""
     if kind == "round":
-        return f"Round {found.number}: turns of {joined([each.agent for each in found.agents])}"
+        names = joined([each.agent for each in found.agents]) or "no agent"
+        ended = " (ended what an earlier run left)" if event.get("ended_processes") else ""
+        return f"Round {found.number}: turns of {names}{ended}"
     if kind == "compile" and found.compiled:
         return f"Round {found.number}: {compiled_text(found.compiled)}"
     own = [each for each in found.agents if each.agent == event.get("agent")]

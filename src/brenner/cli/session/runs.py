@@ -33,7 +33,7 @@ from brenner.services.run_summary import (
     compiled_text,
     describe_stop,
     describe_turn_state,
-    load_runs,
+    summarize_runs,
     run_json,
     run_text,
     total_usage,
@@ -79,7 +79,7 @@ def runs(settings: Settings, *, thread: str | None, limit: int, pager: bool) -> 
     with workspace_of(settings) as here:
         thread = find_thread(here, thread)
         load_status(here, thread)
-        found = load_runs(here.project, thread, limit)
+        found = summarize_runs(here.project, thread, limit)
     now = datetime.now(UTC)
     if settings.as_json:
         write_json({"thread_id": thread, "runs": [run_json(each, now) for each in found]})

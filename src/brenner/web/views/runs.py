@@ -13,7 +13,7 @@ from brenner.services.run_summary import (
     RunState,
     compiled_text,
     describe_stop,
-    load_runs,
+    summarize_runs,
     run_json,
     run_text,
     state_text,
@@ -40,7 +40,7 @@ def runs_document(context: RequestContext) -> Document:
     Guests get no logs and no reasons, which may name files of this machine.
     """
     thread_id = context.thread_id
-    found = load_runs(context.site.workspace.project, thread_id, _MOST_RUNS)
+    found = summarize_runs(context.site.workspace.project, thread_id, _MOST_RUNS)
     is_over = context.session.status.is_over
     return {
         "runs": [_run_document(each, context) for each in found],
@@ -89,7 +89,7 @@ def _agent_words(each: AgentRound, run: RunSummary, now: datetime) -> Document:
 def log_page(context: RequestContext) -> PageResult:
     """Return the log of a turn as text, for the operator who is logged in."""
     project, name = context.site.workspace.project, context.parameters["log"]
-    known = load_runs(project, context.thread_id) if context.login else ()
+    known = summarize_runs(project, context.thread_id) if context.login else ()
     for run in known:
         is_log = any(turn.log == f"{run.folder}/{name}" for turn in run.turns)
         if run.id == context.parameters["run"] and is_log and _LOG_NAME.fullmatch(name):
