@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brenner.config import Project
 from brenner.services import run_summary
-from brenner.services.run_summary import Activity, RunFold, RunState, summarize_runs, run_json
+from brenner.services.run_summary import Activity, RunFold, RunState, run_json, summarize_runs
 from effort import effort
 from run_events import ANN, BEA, CYD, RUN, RunScript, evening, finished, locked
 

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, expect
 
 from brenner.config import Project
 from brenner.diagnostics.model import RequestError
+from brenner.protocol.messages import Message
 from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
 from brenner.web import links
@@ -18,10 +19,12 @@ from brenner.web.lab.login import Login
 from brenner.web.rendering import render_html
 from brenner.web.request import Download, Page, RequestContext
 from brenner.web.views import exports, project, runs
+from mail.sample_mail import post
 from run_events import ANN, BEA, RUN, RunScript, evening, finished, locked
 from web.browsing import PHONE, Show, show, window
 from web.browsing import THREAD as DEMO
 from web.mail_scene import THREAD, Scene
+from web.test_every_page import faults, sticks_out
 from web.test_evidence_page import words
 
 NAMED = {"thread": THREAD}
@@ -127,7 +130,7 @@ def stage(tmp_path: Path) -> Iterator[Show]:
 
 @pytest.mark.thorough
 def test_a_run_is_followed_without_mail(browser: Browser, stage: Show) -> None:
-    """It appears, changes and ends on an open page; what the reader has opened stays open."""
+    """It appears with its first message, then changes and ends; what is open stays open."""
     before = finished(DEMO, "20260101-120000-aa11")
     before.write(stage.project)
     finished(DEMO, "20260101-130000-bb22").write(stage.project)
@@ -138,6 +141,8 @@ def test_a_run_is_followed_without_mail(browser: Browser, stage: Show) -> None:
         with locked(stage.project, DEMO):
             script = evening(DEMO)
             script.write(stage.project)
+            kickoff = Message(DEMO, stage.project.operator, (ANN,), "INFO: Go", "# Info\n\nGo.\n")
+            post(stage.mailbox, kickoff)
             runs_at = page.locator("section.runs[data-runs='running']")
             expect(runs_at).to_contain_text("working brenner_post")
             _carry_on(script).write(stage.project)
@@ -155,9 +160,10 @@ def _carry_on(script: RunScript) -> RunScript:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("is_dark", [False, True])
-def test_nothing_sticks_out_on_a_phone(browser: Browser, stage: Show, is_dark: bool) -> None:
+def test_seen_on_a_phone(browser: Browser, stage: Show, is_dark: bool) -> None:
     finished(DEMO).write(stage.project)
     with window(browser, stage.base, PHONE, is_dark=is_dark) as opened:
         page = opened.open(links.session(DEMO, "agents"))
         expect(page.locator("section.runs")).to_contain_text("Both rounds are done.")
-        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+        assert sticks_out(page) == ""
+        assert faults(page) == []

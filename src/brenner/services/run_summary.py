@@ -463,7 +463,9 @@ _MOST_BYTES = 16 * 1024 * 1024  # of one file of events; of a longer one the sta
 _END_BYTES = 64 * 1024
 
 
-def summarize_runs(project: Project, thread_id: str, most: int = _MOST_RUNS) -> tuple[RunSummary, ...]:
+def summarize_runs(
+    project: Project, thread_id: str, most: int = _MOST_RUNS
+) -> tuple[RunSummary, ...]:
     """Return the newest runs of a thread, the newest first.
 
     At most one can be running: the newest, if it has no `stop` event and the lock is taken.

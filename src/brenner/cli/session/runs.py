@@ -33,9 +33,9 @@ from brenner.services.run_summary import (
     compiled_text,
     describe_stop,
     describe_turn_state,
-    summarize_runs,
     run_json,
     run_text,
+    summarize_runs,
     total_usage,
     weight_of,
 )

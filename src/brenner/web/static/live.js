@@ -10,7 +10,7 @@
   const AGAIN_MS = 3000;
   const FRESH_MS = 5000;
   const TIMES_MS = 20000;
-  const RUN_MS = 3000, IDLE_MS = 15000;
+  const RUN_MS = 3000;
   const REGIONS = ["notice", "head", "rail", "card", "main"];
   const MINUTE = 60, HOUR = 3600, DAY = 86400;
 
@@ -180,16 +180,15 @@
     source = null;
   }
 
-  // A run changes without mail. An idle page learns soon that one has begun.
-  function follow(runs) {
-    if (document.querySelector(runs)) want();
+  // A run in progress changes without mail.
+  function followRun() {
+    if (document.querySelector("[data-runs='running']")) want();
   }
 
   setInterval(keepTimes, TIMES_MS);
   if (!isLive && !document.querySelector("main form.lab[action^='/lab']")) return;
   document.addEventListener("visibilitychange", () => (document.hidden ? hush() : listen()));
-  setInterval(() => follow("[data-runs='running']"), RUN_MS);
-  setInterval(() => follow("[data-runs]"), IDLE_MS);
+  setInterval(followRun, RUN_MS);
   addEventListener("pagehide", hush);
   addEventListener("pageshow", listen);
   listen();

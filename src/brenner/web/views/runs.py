@@ -13,10 +13,10 @@ from brenner.services.run_summary import (
     RunState,
     compiled_text,
     describe_stop,
-    summarize_runs,
     run_json,
     run_text,
     state_text,
+    summarize_runs,
     weight_of,
 )
 from brenner.text import thread_argument
