@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self, TextIO
 
@@ -150,6 +150,7 @@ def _round_spans(each: RoundSummary) -> list[Span]:
 
 _REDRAW_SECONDS = 0.25
 _TICK_SECONDS = 1.0
+_STANDARD_ERROR = 2
 _DEFAULT_SIZE = os.terminal_size((80, 24))
 
 
@@ -163,6 +164,7 @@ class LiveRunView:
         self._stream = stream or sys.stdout
         self._fold = RunFold(about)
         self._lock = threading.RLock()
+        self._notice = ""
         self._drawn: list[int] = []  # the widths of the lines on the screen
         self._changed, self._ended = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="run view", daemon=True)
@@ -183,23 +185,21 @@ class LiveRunView:
             self._fold.add(event)
         self._changed.set()
 
-    @contextmanager
-    def above(self) -> Iterator[None]:
-        """Erase the view, so that the block can write lines that stay above it."""
-        with self._lock:
-            self._stream.write(self._erase_sequence())
-            self._stream.flush()
-            self._drawn = []
-            yield
-        self._changed.set()
+    def notice(self, text: str) -> None:
+        """Show a sentence below the view from now on. A signal handler may call this: no lock."""
+        self._notice = text
 
     def _run(self) -> None:
-        """Draw after a change and each second, a few times a second at most."""
-        while not self._ended.is_set():
-            self._draw()
-            self._changed.wait(_TICK_SECONDS)
-            self._changed.clear()
-            self._ended.wait(_REDRAW_SECONDS)
+        """Draw after a change and each second, a few times a second at most.
+
+        A terminal that is gone ends only the view: the command reports it at its end.
+        """
+        with suppress(OSError):
+            while not self._ended.is_set():
+                self._draw()
+                self._changed.wait(_TICK_SECONDS)
+                self._changed.clear()
+                self._ended.wait(_REDRAW_SECONDS)
 
     def _draw(self, *, is_last: bool = False) -> None:
         """Draw the view. Only the last drawing may be higher than the terminal."""
@@ -207,7 +207,8 @@ class LiveRunView:
             run = self._fold.summary()
             lines = list(view_lines(run, datetime.now(UTC), self._stream))
             if not is_last:
-                lines = lines[: max(1, _terminal_size(self._stream).lines - 1)]
+                most = max(1, _terminal_size(self._stream).lines - 2)
+                lines = [*lines[:most], _line([Span(self._notice, ATTENTION)], self._stream)]
             self._stream.write(self._erase_sequence() + "".join(lines))
             self._stream.flush()
             widths = [display_width(unstyle(line.rstrip("\n"))) for line in lines]
@@ -246,12 +247,9 @@ class PlainRunView:
     def __exit__(self, *_: object) -> None:
         """Do nothing: each line was complete."""
 
-    @contextmanager
-    def above(self) -> Iterator[None]:
-        """Let the block write lines between those of the events."""
-        with self._lock:
-            self._stream.flush()
-            yield
+    def notice(self, text: str) -> None:
+        """Write a sentence. A signal handler may call this: not `sys.stderr`, which has a lock."""
+        os.write(_STANDARD_ERROR, f"{text}\n".encode())
 
     def show(self, event: Mapping[str, object]) -> None:
         """Write the line of an event, if it has one."""
