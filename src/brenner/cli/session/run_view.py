@@ -248,8 +248,8 @@ class PlainRunView:
         """Do nothing: each line was complete."""
 
     def notice(self, text: str) -> None:
-        """Write a sentence. A signal handler may call this: not `sys.stderr`, which has a lock."""
-        os.write(_STANDARD_ERROR, f"{text}\n".encode())
+        """Write a sentence to the standard error. A signal handler may call this."""
+        write_notice(text)
 
     def show(self, event: Mapping[str, object]) -> None:
         """Write the line of an event, if it has one."""
@@ -296,6 +296,11 @@ def _turn_text(each: AgentRound) -> str:
     if each.activity is Activity.WAITING and each.hold and each.hold.until:
         words = f"{words} until {exact_time(each.hold.until)}"
     return f"{words}: {each.reason}" if reason_lines(each) else words
+
+
+def write_notice(text: str) -> None:
+    """Write a sentence to the standard error, not to the buffer: a signal may interrupt a write."""
+    os.write(_STANDARD_ERROR, f"{text}\n".encode())
 
 
 def run_view(
