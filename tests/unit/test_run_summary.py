@@ -58,6 +58,17 @@ def test_a_finished_run(project: Project) -> None:
     assert run["rounds"][1]["compile"]["killed"] == ["H2"]
 
 
+def test_a_round_without_a_version(project: Project) -> None:
+    """The event names the latest version, which an earlier round published."""
+    script = evening(THREAD).compiled(2, status="nothing_to_compile", version=1).stopped()
+    script.write(project)
+    (found,) = summarize_runs(project, THREAD)
+    assert found.versions == (1,)
+    compiled = found.rounds[1].compiled
+    assert compiled is not None
+    assert run_summary.compiled_text(compiled) == "nothing to compile"
+
+
 def test_a_run_in_progress_and_the_same_after_a_kill(project: Project) -> None:
     """The lock decides. The last line is cut, as a kill leaves it."""
     script = evening(THREAD)

@@ -136,6 +136,10 @@ class Compilation(NamedTuple):
     errors: int
     warnings: int
 
+    @property
+    def is_published(self) -> bool:
+        return self.status == "published" and self.version is not None
+
 
 class RoundSummary(NamedTuple):
     number: int
@@ -189,9 +193,9 @@ class RunSummary(NamedTuple):
         return 0 < sum(each.cost_usd is None for each in used) < len(used)
 
     @property
-    def versions(self) -> tuple[int, ...]:
+    def versions(self) -> tuple[int | None, ...]:
         compiled = (each.compiled for each in self.rounds)
-        return tuple(each.version for each in compiled if each and each.version is not None)
+        return tuple(each.version for each in compiled if each and each.is_published)
 
     def seconds_at(self, now: datetime) -> float:
         """Return how long the run took, or has taken until now."""
@@ -722,6 +726,7 @@ _THOUSAND, _MILLION = 1_000, 1_000_000
 _CENT = 0.01
 _NO_COST = "–"
 _MOST_IDS = 4
+_NOT_COMPILED = {"nothing_to_compile": "nothing to compile"}
 
 
 def clock_text(seconds: float) -> str:
@@ -770,8 +775,8 @@ def run_text(run: RunSummary, now: datetime) -> str:
 
 def compiled_text(found: Compilation) -> str:
     """Return what a compile did, in one line."""
-    if found.version is None:
-        return "nothing to compile"
+    if not found.is_published:
+        return _NOT_COMPILED.get(found.status, "not compiled")
     changes = [
         f"{word} {joined(ids)}" if len(ids) <= _MOST_IDS else f"{word} {plural(len(ids), 'item')}"
         for word, ids in (

@@ -138,7 +138,7 @@ _OPEN = (Activity.EXPECTED, Activity.WORKING, Activity.WAITING)
 def _round_spans(each: RoundSummary) -> list[Span]:
     start = [Span(f"Round {each.number}", STRONG), Span("  ")]
     if each.compiled:
-        style = STYLE_OF_TYPE["COMPILED"] if each.compiled.version else PLAIN
+        style = STYLE_OF_TYPE["COMPILED"] if each.compiled.is_published else PLAIN
         return [*start, Span(compiled_text(each.compiled), style)]
     left = [found.agent for found in each.agents if found.activity in _OPEN]
     words = f"waiting for {joined(left)}" if left else "not compiled"
@@ -155,7 +155,7 @@ _DEFAULT_SIZE = os.terminal_size((80, 24))
 
 
 class LiveRunView:
-    """Shows a run as a table that is redrawn in place. The last state stays.
+    """Shows a run as a table that is redrawn in place, from its first event on. The end stays.
 
     Events may come from any thread.
     """
@@ -170,19 +170,21 @@ class LiveRunView:
         self._thread = threading.Thread(target=self._run, name="run view", daemon=True)
 
     def __enter__(self) -> Self:
-        self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._changed.set()
-        self._thread.join()
-        self._draw(is_last=True)
+        if self._thread.ident is not None:
+            self._thread.join()
+            self._draw(is_last=True)
 
     def show(self, event: Mapping[str, object]) -> None:
         """Take an event into the view."""
         with self._lock:
             self._fold.add(event)
+            if self._thread.ident is None:
+                self._thread.start()
         self._changed.set()
 
     def notice(self, text: str) -> None:
