@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from brenner.config import OWN_FOLDER
-from brenner.integrations.agent_driver import Usage
+from brenner.integrations.agent_driver import FaultKind, Usage
 from brenner.lazy_pattern import lazy_pattern
 from brenner.named_tuple import NamedTuple
 from brenner.persist.files import is_locked
@@ -193,9 +193,10 @@ class RunSummary(NamedTuple):
         return 0 < sum(each.cost_usd is None for each in used) < len(used)
 
     @property
-    def versions(self) -> tuple[int | None, ...]:
+    def versions(self) -> tuple[int, ...]:
         compiled = (each.compiled for each in self.rounds)
-        return tuple(each.version for each in compiled if each and each.is_published)
+        published = [each.version for each in compiled if each and each.is_published]
+        return tuple(each for each in published if each is not None)
 
     def seconds_at(self, now: datetime) -> float:
         """Return how long the run took, or has taken until now."""
@@ -632,18 +633,18 @@ def _iso(at: datetime | None) -> str | None:
 # Words
 
 
-FAULT_LABELS = {
-    "not_installed": "program not installed",
-    "login": "not logged in",
-    "credit": "no credit",
-    "rate_limit": "rate limit",
-    "overloaded": "model service unavailable",
-    "no_tools": "tools not available",
-    "timeout": "time limit reached",
-    "loop": "repeated tool calls",
-    "crash": "program crashed",
-    "stopped": "stopped",
-    "failed": "program failed",
+FAULT_LABELS: Mapping[str, str] = {
+    FaultKind.NOT_INSTALLED: "program not installed",
+    FaultKind.LOGIN: "not logged in",
+    FaultKind.CREDIT: "no credit",
+    FaultKind.RATE_LIMIT: "rate limit",
+    FaultKind.OVERLOADED: "model service unavailable",
+    FaultKind.NO_TOOLS: "tools not available",
+    FaultKind.TIMEOUT: "time limit reached",
+    FaultKind.LOOP: "repeated tool calls",
+    FaultKind.CRASH: "program crashed",
+    FaultKind.STOPPED: "stopped",
+    FaultKind.FAILED: "program failed",
 }
 _OUTCOME_LABELS = {
     "contributed": "contributed",
@@ -693,7 +694,9 @@ def describe_turn_state(each: AgentRound) -> str:
             return f"parked: {cause}" if cause else "parked"
         case Activity.DONE:
             words = _OUTCOME_LABELS.get(each.outcome or "", each.outcome or "")
-            return f"{words}: {cause}" if each.outcome == "fault" and cause else words
+            if each.outcome != "fault" or not cause:
+                return words
+            return cause if each.fault == FaultKind.STOPPED else f"{words}: {cause}"
 
 
 def state_text(each: AgentRound, turns: Sequence[TurnSummary]) -> str:
