@@ -1,4 +1,4 @@
-"""`session runs`, and the view of a run in progress: in a terminal."""
+"""`session runs`, and the view of a run in progress: in a terminal, in a pipe."""
 
 import json
 import re
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click import unstyle
 
+from brenner.cli.session.run_view import PlainRunView
 from brenner.cli.terminal import display_width
 from brenner.config import Project
 from mail_shell import Shell
@@ -21,9 +22,9 @@ LATER = "20260103-120000-cd34"
 # Plays the events of a file into the view
 _PLAY = """
 import json, sys
-from brenner.cli.session.run_view import LiveRunView
+from brenner.cli.session.run_view import run_view
 about, *events = map(json.loads, open(sys.argv[1]))
-with LiveRunView(about) as view:
+with run_view(about) as view:
     for each in events:
         view.show(each)
     view.notice("Finishing the running turns.")
@@ -109,3 +110,27 @@ def test_the_view_is_redrawn_and_its_end_stays(tmp_path: Path, width: int) -> No
     assert rows[-2:] == ["Both rounds are done.", "a line below"]
     (blue,) = [row for row in rows if row.startswith(ANN)]
     assert re.sub(" {2,}", "  ", blue) == f"{ANN}  contributed: 2 applied  18  80.0k  $0.62  2:11"
+
+
+@pytest.mark.parametrize("plain", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_a_plain_terminal_gets_lines(tmp_path: Path, plain: dict[str, str]) -> None:
+    screen = played(tmp_path, 80, **plain)
+    assert "\x1b" not in screen
+    texts = [line.partition("Z  ")[2] for line in screen.splitlines()]
+    assert f"{ANN}: contributed: 3 applied (9 tool calls, 40.0k tokens, $0.42, 1:05)" in texts
+    assert f"{BEA}: 1 rejected (9 tool calls, 40.0k tokens, 1:05)" in texts
+    assert f"{BEA}: reminded, working" in texts
+    assert "GreenDog: parked: not logged in: Invalid key in /home/ada. Run /login." in texts
+    assert "Round 1: v1: added H1, H2, H3 and T1, 1 rejected block" in texts
+    assert "Both rounds are done. (2 rounds, 172k tokens, $0.62 where known)" in texts
+    assert not any("fetch_inbox" in each for each in texts)  # no line for each tool call
+
+
+def test_lines_obey_nothing_from_outside(capsys: pytest.CaptureFixture[str]) -> None:
+    """A reason is written by a program of others."""
+    script = finished(THREAD)
+    with PlainRunView(script.about) as view:
+        view.show(script.round(3, ANN).events[-1])
+        view.show(script.held(3, ANN, "parked", reason="\x1b[2Jnow\nthen").events[-1])
+    assert "\x1b" not in (out := capsys.readouterr().out)
+    assert len(out.splitlines()) == 2

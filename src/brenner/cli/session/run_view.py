@@ -1,4 +1,4 @@
-"""The view of a run in a terminal: a table that is redrawn in place, and parts of its rows."""
+"""The view of a run for people: a table redrawn in place on a terminal, else one line per event."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from click import unstyle
 
-from brenner.cli.output import terminal_width
+from brenner.cli.output import supports_styles, terminal_width
 from brenner.cli.table import Cell, DisplayRow, TableColumn, cut, table
 from brenner.cli.terminal import (
     ATTENTION,
@@ -25,6 +25,7 @@ from brenner.cli.terminal import (
     fold,
     styled_line,
 )
+from brenner.protocol.messages import exact_time
 from brenner.services.run_summary import (
     Activity,
     AgentRound,
@@ -42,7 +43,7 @@ from brenner.services.run_summary import (
     usage_texts,
     weight_of,
 )
-from brenner.text import escape_control, joined
+from brenner.text import escape_control, joined, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -149,6 +150,7 @@ def _round_spans(each: RoundSummary) -> list[Span]:
 
 _REDRAW_SECONDS = 0.25
 _TICK_SECONDS = 1.0
+_STANDARD_ERROR = 2
 _DEFAULT_SIZE = os.terminal_size((80, 24))
 
 
@@ -228,3 +230,84 @@ def _terminal_size(stream: TextIO) -> os.terminal_size:
         if size.columns and size.lines:
             return size
     return _DEFAULT_SIZE
+
+
+# One line per event
+
+
+class PlainRunView:
+    """Writes one line when a turn begins or ends, after each compile, and at the end."""
+
+    def __init__(self, about: Mapping[str, object], stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stdout
+        self._fold = RunFold(about)
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing: each line was complete."""
+
+    def notice(self, text: str) -> None:
+        """Write a sentence to the standard error. A signal handler may call this."""
+        write_notice(text)
+
+    def show(self, event: Mapping[str, object]) -> None:
+        """Write the line of an event, if it has one."""
+        with self._lock:
+            self._fold.add(event)
+            text = _event_text(event, self._fold.summary())
+            if text:
+                start = exact_time(datetime.now(UTC))
+                self._stream.write(f"{start}  {escape_control(text, _MOST_LINE)}\n")
+                self._stream.flush()
+
+
+_MOST_LINE = 500  # characters
+
+
+def _event_text(event: Mapping[str, object], run: RunSummary) -> str:
+    """Return an event in one line, from the state of the run after it."""
+    kind = event.get("event")
+    if kind == "stop":
+        figures = [plural(len(run.rounds), "round"), *usage_texts(run)]
+        return f"{describe_stop(run)} ({', '.join(figures)})"
+    found = next((each for each in run.rounds if each.number == event.get("round")), None)
+    if found is None:
+        return ""
+    if kind == "round":
+        names = joined([each.agent for each in found.agents]) or "no agent"
+        ended = " (ended what an earlier run left)" if event.get("ended_processes") else ""
+        return f"Round {found.number}: turns of {names}{ended}"
+    if kind == "compile" and found.compiled:
+        return f"Round {found.number}: {compiled_text(found.compiled)}"
+    own = [each for each in found.agents if each.agent == event.get("agent")]
+    return _turn_text(own[0]) if kind == "turn" and own else ""
+
+
+def _turn_text(each: AgentRound) -> str:
+    """Return what an agent does now, or how its turn ended."""
+    words = f"{each.agent}: {state_text(each, each.turns[-1:])}"
+    if each.activity is Activity.DONE and each.last:
+        usage = each.last.usage
+        figures = [f"{each.last.tool_calls} tool calls", f"{tokens_text(usage.tokens)} tokens"]
+        figures += [cost_text(usage)] * (usage.cost_usd is not None)
+        figures.append(clock_text(each.last.seconds))
+        words = f"{words} ({', '.join(figures)})"
+    if each.activity is Activity.WAITING and each.hold and each.hold.until:
+        words = f"{words} until {exact_time(each.hold.until)}"
+    return f"{words}: {each.reason}" if reason_lines(each) else words
+
+
+def write_notice(text: str) -> None:
+    """Write a sentence to the standard error, not to the buffer: a signal may interrupt a write."""
+    os.write(_STANDARD_ERROR, f"{text}\n".encode())
+
+
+def run_view(
+    about: Mapping[str, object], stream: TextIO | None = None
+) -> LiveRunView | PlainRunView:
+    """Return the view that fits the output: redrawn in place on a terminal that shows styles."""
+    is_live = supports_styles(stream or sys.stdout)
+    return LiveRunView(about, stream) if is_live else PlainRunView(about, stream)
