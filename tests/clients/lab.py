@@ -1,0 +1,123 @@
+"""A project with a session in which an agent's real program takes part, and what it does there."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from clients.programs import Ended, Program, environment, run
+from clients.scripted_model import Call, Found, Say, ScriptedModel, Turn
+from program import brenner
+from serving.running import Served
+
+THREAD = "RS-20251230-cell-fate-clock"
+AGENT, OTHER = "BlueLake", "RedSky"
+HTTP, STDIO = "http", "stdio"
+NEVER = "nonsense"  # as a section
+_KICKOFF = (
+    *("--thread-id", THREAD, "--question", "How do cells know their fate?"),
+    *("--context", "Two answers are on the table. Neither is settled."),
+    *("--to", AGENT, "--role", "hypothesis_generator"),
+    *("--to", OTHER, "--role", "adversarial_critic"),
+)
+
+
+class Lab(NamedTuple):
+    """The project, and the server unless each program starts its own."""
+
+    folder: Path
+    server: Served | None
+
+    def ask(self, *arguments: str) -> Any:
+        """Return what a command of the operator says in JSON."""
+        return ask(self.folder, *arguments)
+
+    def connect(self, program: Program, *options: str, url: str | None = None) -> None:
+        """Write the program's settings, as `brenner agent config` prints them."""
+        place = ("--url", url or self.server.url) if self.server else ("--stdio",)
+        client = ("--client", program.name)
+        ask(self.folder, "agent", "config", *client, *place, *options, "--write", "--yes")
+
+    def secret(self, agent: str) -> str:
+        """Return a new secret of an agent."""
+        return str(self.ask("agent", "secret", agent, "--new")["secret"])
+
+    def ready(
+        self, program: Program, agent: str, model: ScriptedModel, **variables: str
+    ) -> Callable[[], Ended]:
+        """Return what runs a program once, for an agent that proves its name by its secret.
+
+        The API key of its model is the agent's name. Several can run at once.
+        """
+        home = self.folder.parent / f"home-{agent}"
+        given = {"BRENNER_SECRET": self.secret(agent), **variables}
+        known = environment(program, home, self.folder, model.url, agent, **given)
+        prompt = f"You are {agent}. Do what your task says."
+        return lambda: run(program, prompt, self.folder, known)
+
+    def messages(self, sender: str) -> list[dict[str, Any]]:
+        """Return what an agent has sent in the thread."""
+        found = self.ask("mail", "thread", THREAD)["messages"]
+        return [each for each in found if each["from"] == sender]
+
+
+def ask(folder: Path, *arguments: str) -> Any:
+    """Return what a command says in JSON. It must succeed."""
+    done = brenner(*arguments, "--json", cwd=folder)
+    assert done.code == 0, done.out + done.err
+    return done.json
+
+
+@contextmanager
+def open_lab(folder: Path, transport: str = HTTP, token: str | None = None) -> Iterator[Lab]:
+    """Start a session of two agents, and the server."""
+    project = folder / "lab"
+    project.mkdir()
+    ask(project, "init")
+    ask(project, "session", "start", *_KICKOFF)
+    if transport == STDIO:
+        yield Lab(project, None)
+        return
+    with Served(project=project, token=token) as server:
+        yield Lab(project, server)
+
+
+def hypothesis(name: str, section: object = "hypothesis_slate") -> dict[str, object]:
+    """Return a delta."""
+    payload = {"name": name, "claim": f"{name} decides", "mechanism": "It acts on every division"}
+    return {
+        **{"operation": "ADD", "section": section, "rationale": "No other explains it"},
+        "payload": {**payload, "anchors": ["§42", "inference"]},
+    }
+
+
+def post(delta: Mapping[str, object]) -> Call:
+    """Return the call that contributes a delta."""
+    given = {"thread_id": THREAD, "summary": "What I hold.", "deltas": [dict(delta)]}
+    return Call("brenner_post", given)
+
+
+def good_round(agent: str, name: str, *, model: str = "Opus 4.5") -> list[Turn]:
+    """Return a round: register, read, post what is refused, then what the refusal advises, ACK."""
+    return [
+        Call("register_agent", {"program": "a program", "model": model, "name": agent}),
+        Call("brenner_task", {"thread_id": THREAD}),
+        post(hypothesis(name, NEVER)),
+        post(hypothesis(name, Found(r"Use one of `research_thread`, `(\w+)`"))),
+        Call("acknowledge_message", {
+            "agent_name": agent, "message_id": Found(r"resource://message/(\d+)"),
+        }),
+        Say("Posted and acknowledged."),
+    ]
+
+
+def check_round(lab: Lab, *agents: str) -> None:
+    """Check what the agents' rounds have left: verified mail, and the version that it makes."""
+    for agent in agents:
+        sent = lab.messages(agent)
+        assert [each["type"] for each in sent] == ["DELTA", "ACK"]
+        assert {each["trust"] for each in sent} == {"verified"}
+    compiled = lab.ask("compile", THREAD)
+    assert compiled["ledger"]["applied"] == len(agents)
+    assert compiled["ledger"]["refused"] == 0
+    assert not compiled["unverified"]

@@ -1,0 +1,344 @@
+"""A model on loopback that plays scripts, for agents' real programs without a model's service.
+
+    with ScriptedModel() as model:
+        script = model.script(
+            "BlueLake",
+            [Call("brenner_task"), Call("brenner_post", {"deltas": […]}), Say("Done.")],
+        )
+        …  # run a program with the API key "BlueLake" and `model.url`; see `programs.py`
+        script.check()  # it was played to its end, and nothing in it failed
+
+The API key chooses the script, so an agent's prompt can be anything. A script has one part for each
+prompt, in the order in which prompts arrive: a second run, with or without the conversation of the
+first one, plays the second part. Within a part the conversation says which turn is due, so
+a program may ask twice.
+
+Turns are `Call`, a list of calls at once, and `Say`, which ends the part. Between them, and not
+counted as turns: `Fail`, `Cut` and `Hang` for a service that misbehaves, and `Do` for an event
+outside. In arguments, `Found(PATTERN)` is the first group of the last match in the results of tools
+so far. Tools have the names that our server gives them; each program's own name is looked up among
+the tools that it offers, by Codex's search or code mode if need be.
+"""
+
+import gzip
+import json
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self
+
+from clients.dialects import CODE, DIALECTS, SEARCH, Conversation, Dialect, Reply, Tool, ToolCall
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+_SERVER = "brenner"  # in the programs' settings
+
+
+class Call(NamedTuple):
+    """Call a tool of our server."""
+
+    tool: str
+    arguments: Mapping[str, Any] = _NONE
+
+
+class Say(NamedTuple):
+    """Answer with a text. The program then waits for its next prompt."""
+
+    text: str
+
+
+class Fail(NamedTuple):
+    """Answer with an error, so many times; `times=None` is for ever."""
+
+    status: int
+    headers: Mapping[str, str] = _NONE
+    times: int | None = 1
+
+
+class Cut(NamedTuple):
+    """Break off in the middle of a streamed text, so many times."""
+
+    times: int | None = 1
+
+
+class Hang(NamedTuple):
+    """Answer nothing until the program gives up or the model is closed."""
+
+    times: int | None = None
+
+
+class Do(NamedTuple):
+    """Do something in the test, once, before the next turn."""
+
+    action: Callable[[], object]
+
+
+class Found(NamedTuple):
+    """The first group of the last match in the results of tools."""
+
+    pattern: str
+
+
+Turn = Call | Say | Fail | Cut | Hang | Do | Sequence[Call]
+_ASIDE = (Fail, Cut, Hang, Do)
+
+
+class ScriptError(Exception):
+    """A script cannot go on."""
+
+
+class Script:
+    """What the model does for one key, and what it has seen there."""
+
+    def __init__(self, key: str, parts: Iterable[Sequence[Turn]]) -> None:
+        self.key = key
+        self.prompts: list[str] = []  # each once
+        self.offered: tuple[str, ...] = ()  # tools in the last request
+        self.results: tuple[str, ...] = ()  # of tools, in the last request's conversation
+        self.faults: list[str] = []
+        self._parts = [tuple(part) for part in parts]
+        self._spent: dict[tuple[int, int], int] = {}  # how often an aside was played
+        self._ended: set[int] = set()
+        self._lock = threading.Lock()
+
+    @property
+    def offers_ours(self) -> bool:
+        """Return whether the program offered tools of our server."""
+        return any(_SERVER in each for each in self.offered)
+
+    def check(self) -> None:
+        """Raise unless all parts were played to their ends without a fault."""
+        left = [number + 1 for number in range(len(self._parts)) if number not in self._ended]
+        if self.faults or left:
+            seen = "\n".join(self.results[-1:])[:2_000]
+            message = f"{self.key}: {self.faults}; parts not played to the end: {left}; {seen}"
+            raise ScriptError(message)
+
+    def see(self, conversation: Conversation) -> int:
+        """Take note of a request; return the number of its part."""
+        prompt = conversation.prompts[-1] if conversation.prompts else ""
+        with self._lock:
+            if prompt not in self.prompts:
+                self.prompts.append(prompt)
+            self.offered = tuple(each.full_name for each in conversation.tools)
+            self.results = conversation.results
+            return self.prompts.index(prompt)
+
+    def due(self, part: int, turns: int) -> tuple[list[Do], Turn]:
+        """Return what to do first, and the turn that is due after so many turns of a part."""
+        count, first = 0, []
+        for place, turn in enumerate(self._parts[part] if part < len(self._parts) else ()):
+            if not isinstance(turn, _ASIDE):
+                if count == turns:
+                    return first, turn
+                count += 1
+            elif count == turns and self._is_due((part, place), turn):
+                if not isinstance(turn, Do):
+                    return first, turn
+                first.append(turn)
+        return first, Say("The script is over.")
+
+    def _is_due(self, place: tuple[int, int], turn: Fail | Cut | Hang | Do) -> bool:
+        times = 1 if isinstance(turn, Do) else turn.times
+        with self._lock:
+            spent = self._spent.get(place, 0)
+            self._spent[place] = spent + 1
+        return times is None or spent < times
+
+    def reply(self, part: int, turn: Turn, conversation: Conversation) -> Reply:
+        """Return the answer that a turn is. What cannot be played ends the part with a fault."""
+        try:
+            if isinstance(turn, Say):
+                self._ended.add(part)
+                return Reply(turn.text)
+            calls = [turn] if isinstance(turn, Call) else turn
+            assert not isinstance(calls, _ASIDE)
+            return Reply(calls=tuple(_tool_call(each, conversation) for each in calls))
+        except ScriptError as error:
+            self.faults.append(str(error))
+            return Reply(f"The script failed: {error}")
+
+
+def _tool_call(call: Call, conversation: Conversation) -> ToolCall:
+    """Return the call as the program has to get it: of the tool, or of a search for it."""
+    arguments = _filled(call.arguments, "\n".join(conversation.results))
+    tools = {each.full_name: each for each in conversation.tools}
+    wanted = re.compile(rf"mcp_+{_SERVER}_+{re.escape(call.tool)}")
+    for name, tool in tools.items():
+        if wanted.fullmatch(name):
+            return ToolCall(tool, arguments)
+    if CODE in tools:
+        name = f"mcp__{_SERVER}__{call.tool}"
+        return ToolCall(tools[CODE], f"text(await tools.{name}({json.dumps(arguments)}))")
+    if SEARCH in tools:
+        return ToolCall(tools[SEARCH], {"query": f"{_SERVER} {call.tool}"})
+    message = f"{call.tool} is not among the tools on offer: {', '.join(tools)}"
+    raise ScriptError(message)
+
+
+def _filled(value: Any, results: str) -> Any:
+    if isinstance(value, Found):
+        found = re.findall(value.pattern, results)
+        if not found:
+            message = f"{value.pattern} is in no result of a tool"
+            raise ScriptError(message)
+        return found[-1]
+    if isinstance(value, Mapping):
+        return {key: _filled(each, results) for key, each in value.items()}
+    return [_filled(each, results) for each in value] if isinstance(value, list) else value
+
+
+class ScriptedModel:
+    """The service, for any number of programs at once."""
+
+    def __init__(self) -> None:
+        self.scripts: dict[str, Script] = {}
+        self.closing = threading.Event()
+        self._server = _Service(("127.0.0.1", 0), _Handler)
+        self._server.model = self
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    def script(self, key: str, *parts: Sequence[Turn]) -> Script:
+        """Set what the model does for whoever has this API key."""
+        self.scripts[key] = Script(key, parts)
+        return self.scripts[key]
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Service(ThreadingHTTPServer):
+    daemon_threads = True
+    model: ScriptedModel
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One request of a program to its model."""
+
+    protocol_version = "HTTP/1.1"
+    server: _Service
+
+    def log_message(self, *_: object) -> None:
+        """Write no log."""
+
+    def do_GET(self) -> None:
+        """Answer a question about models and the like."""
+        self._document(HTTPStatus.OK, {"data": [], "models": [], "has_more": False})
+
+    def do_HEAD(self) -> None:
+        """Answer that the service is there."""
+        self._document(HTTPStatus.OK, None)
+
+    def do_POST(self) -> None:
+        """Play the turn that is due."""
+        body = self._body()
+        path, _, query = self.path.partition("?")
+        size = len(json.dumps(body)) // 4
+        if "ount" in path:  # tokens
+            self._document(HTTPStatus.OK, {"input_tokens": size, "totalTokens": size})
+            return
+        dialect = next((each for each in DIALECTS if path.endswith(each.ending)), None)
+        if dialect is None:
+            self._document(HTTPStatus.NOT_FOUND, {"error": {"message": path}})
+            return
+        model = body.get("model") or path.rpartition("/")[2].partition(":")[0]
+        script = self.server.model.scripts.get(self._key(query))
+        conversation = dialect.read(body)
+        if script is None:
+            self._document(HTTPStatus.UNAUTHORIZED, dialect.error(401, "Unknown API key"))
+        elif not conversation.tools:  # a question beside the conversation, such as for a title
+            self._answer(dialect, body, dialect.events(model, Reply(_aside(body)), size))
+        else:
+            self._play(dialect, body, script, conversation, model)
+
+    def _play(
+        self, dialect: Dialect, body: dict[str, Any], script: Script, conversation: Conversation,
+        model: str,
+    ) -> None:
+        part = script.see(conversation)
+        first, turn = script.due(part, conversation.turns)
+        for each in first:
+            each.action()
+        size = len(json.dumps(body)) // 4
+        if isinstance(turn, Fail):
+            said = dialect.error(turn.status, "A failure of the script")
+            self._document(turn.status, said, turn.headers)
+        elif isinstance(turn, Hang):
+            self.server.model.closing.wait()
+            self.close_connection = True
+        elif isinstance(turn, Cut):
+            events = dialect.events(model, Reply("This text is cut"), size)
+            self._stream(dialect, events[: len(events) // 2])
+        else:
+            reply = script.reply(part, turn, conversation)
+            self._answer(dialect, body, dialect.events(model, reply, size))
+
+    def _key(self, query: str) -> str:
+        """Return the API key, which each program sends in another place."""
+        bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        places = (self.headers.get("x-api-key"), self.headers.get("x-goog-api-key"), bearer)
+        in_query = re.search(r"(?:^|&)key=([^&]*)", query)
+        return next(filter(None, places), in_query.group(1) if in_query else "")
+
+    def _body(self) -> dict[str, Any]:
+        if "chunked" in self.headers.get("Transfer-Encoding", ""):
+            raw = b""
+            while size := int(self.rfile.readline(), 16):
+                raw += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+        else:
+            raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.headers.get("Content-Encoding") == "gzip":
+            raw = gzip.decompress(raw)
+        document: dict[str, Any] = json.loads(raw or b"{}")
+        return document
+
+    def _answer(
+        self, dialect: Dialect, body: dict[str, Any], events: list[dict[str, Any]]
+    ) -> None:
+        if body.get("stream") or "stream" in self.path:
+            self._stream(dialect, events)
+        else:
+            self._document(HTTPStatus.OK, dialect.whole(events))
+
+    def _stream(self, dialect: Dialect, events: list[dict[str, Any]]) -> None:
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        for event in events:
+            name = f"event: {event['type']}\n" if "type" in event else ""
+            self.wfile.write(f"{name}data: {json.dumps(event)}\n\n".encode())
+
+    def _document(
+        self, status: int, document: object, headers: Mapping[str, str] = _NONE
+    ) -> None:
+        data = b"" if document is None else json.dumps(document).encode()
+        self.send_response(status)
+        for name, value in {
+            "Content-Type": "application/json", "Content-Length": str(len(data)), **headers
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def _aside(body: dict[str, Any]) -> str:
+    """Return the answer to a question beside the conversation; Gemini wants JSON of a schema."""
+    schema = body.get("generationConfig", {}).get("responseJsonSchema")
+    if not schema:
+        return "Yes."
+    values = {"integer": 1, "number": 1, "boolean": True}
+    properties = schema.get("properties", {})
+    return json.dumps({name: values.get(str(each.get("type")).lower(), "flash") for name, each in properties.items()})

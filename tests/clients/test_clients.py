@@ -1,0 +1,107 @@
+"""The agents' real programs with the settings that `brenner agent config` writes.
+
+Only their model is scripted. `make test-clients` runs this.
+"""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from clients.lab import (
+    AGENT,
+    HTTP,
+    OTHER,
+    STDIO,
+    THREAD,
+    check_round,
+    good_round,
+    open_lab,
+)
+from clients.programs import CLAUDE, CODEX, PROGRAMS, Ended, Program
+from clients.scripted_model import Call, Do, Fail, Say, ScriptedModel
+
+every_program = pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+every_transport = pytest.mark.parametrize("transport", [HTTP, STDIO])
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    """The service of the models."""
+    with ScriptedModel() as model:
+        yield model
+
+
+@every_transport
+@every_program
+def test_round(program: Program, transport: str, tmp_path: Path, model: ScriptedModel) -> None:
+    """It connects, reads its task, corrects what is refused, posts, and acknowledges."""
+    script = model.script(AGENT, good_round(AGENT, "Gradient"))
+    with open_lab(tmp_path, transport) as lab:
+        lab.connect(program)
+        ended = lab.ready(program, AGENT, model)()
+        script.check()
+        assert says_well(program, ended)
+        assert "INVALID_SECTION" in script.results[2]
+        check_round(lab, AGENT)
+
+
+def says_well(program: Program, ended: Ended) -> bool:
+    """Return whether the program itself reports success."""
+    last = ended.events[-1]
+    if program == CODEX:
+        return last["type"] == "turn.completed"
+    return last["type"] == "result" and not last.get("is_error") and "error" not in last
+
+
+@every_transport
+@every_program
+def test_two_agents(program: Program, transport: str, tmp_path: Path, model: ScriptedModel) -> None:
+    """Two agents of one program, at work at the same time, each write under their own names."""
+    meet = threading.Barrier(2, timeout=100)
+    scripts = [
+        model.script(agent, [*work[:2], Do(meet.wait), *work[2:]])
+        for agent, name in ((AGENT, "Gradient"), (OTHER, "Clock"))
+        for work in [good_round(agent, name)]
+    ]
+    with open_lab(tmp_path, transport) as lab:
+        lab.connect(program)
+        runs = [lab.ready(program, each.key, model) for each in scripts]
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda run: run(), runs))
+        for each in scripts:
+            each.check()
+        check_round(lab, AGENT, OTHER)
+
+
+@every_program
+def test_restart(program: Program, tmp_path: Path, model: ScriptedModel) -> None:
+    """The server is started anew in the middle of the round, and the program goes on."""
+    with open_lab(tmp_path) as lab:
+        assert lab.server
+        work = good_round(AGENT, "Gradient")
+        script = model.script(AGENT, [*work[:2], Do(lab.server.restart), *work[2:]])
+        lab.connect(program)
+        lab.ready(program, AGENT, model)()
+        script.check()
+        check_round(lab, AGENT)
+
+
+@every_program
+def test_wrong_token(program: Program, tmp_path: Path, model: ScriptedModel) -> None:
+    """With a wrong token there is no connection, and nothing is written."""
+    script = model.script(AGENT, [Say("Nothing to do.")])
+    with open_lab(tmp_path, token="the right token") as lab:
+        lab.connect(program, "--token")
+        ended = lab.ready(program, AGENT, model, BRENNER_TOKEN="wrong")()
+        assert not script.offers_ours
+        assert lab.messages(AGENT) == []
+        assert (ended.code != 0) is (program == CODEX)
+        if program == CLAUDE:
+            assert ended.events[0]["mcp_servers"][0]["status"] == "failed"
+        right = model.script(AGENT, [Call("brenner_task"), Say("Read.")])
+        lab.ready(program, AGENT, model, BRENNER_TOKEN="the right token")()
+        right.check()
+        assert THREAD in right.results[0]
