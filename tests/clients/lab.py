@@ -98,15 +98,15 @@ def post(delta: Mapping[str, object]) -> Call:
 
 
 def good_round(agent: str, name: str, *, model: str = "Opus 4.5") -> list[Turn]:
-    """Return a round: register, read, post what is refused, then what the refusal advises, ACK."""
+    """Return a round: register, read, ACK, post what is refused, then what the refusal advises."""
     return [
         Call("register_agent", {"program": "a program", "model": model, "name": agent}),
         Call("brenner_task", {"thread_id": THREAD}),
+        Call("acknowledge_message", {
+            "agent_name": agent, "message_id": Found(r"resource://message/(\d+)", int),
+        }),
         post(hypothesis(name, NEVER)),
         post(hypothesis(name, Found(r"Use one of `research_thread`, `(\w+)`"))),
-        Call("acknowledge_message", {
-            "agent_name": agent, "message_id": Found(r"resource://message/(\d+)"),
-        }),
         Say("Posted and acknowledged."),
     ]
 
@@ -115,9 +115,9 @@ def check_round(lab: Lab, *agents: str) -> None:
     """Check what the agents' rounds have left: verified mail, and the version that it makes."""
     for agent in agents:
         sent = lab.messages(agent)
-        assert [each["type"] for each in sent] == ["DELTA", "ACK"]
-        assert {each["trust"] for each in sent} == {"verified"}
+        found = [(each["type"], each["trust"]) for each in sent]
+        assert found == [("ACK", "verified"), ("DELTA", "verified")], found
     compiled = lab.ask("compile", THREAD)
-    assert compiled["ledger"]["applied"] == len(agents)
-    assert compiled["ledger"]["refused"] == 0
-    assert not compiled["unverified"]
+    counts = [compiled["ledger"][state] for state in ("applied", "refused", "duplicate")]
+    assert counts == [len(agents), 0, 0], compiled["ledger"]
+    assert not compiled["unverified"], compiled["unverified"]

@@ -76,9 +76,10 @@ class Do(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The first group of the last match in the results of tools."""
+    """The first group of the last match in the results of tools, as a text or a number."""
 
     pattern: str
+    kind: type[str | int] = str
 
 
 Turn = Call | Say | Fail | Cut | Hang | Do | Sequence[Call]
@@ -184,7 +185,7 @@ def _filled(value: Any, results: str) -> Any:
         if not found:
             message = f"{value.pattern} is in no result of a tool"
             raise ScriptError(message)
-        return found[-1]
+        return value.kind(found[-1])
     if isinstance(value, Mapping):
         return {key: _filled(each, results) for key, each in value.items()}
     return [_filled(each, results) for each in value] if isinstance(value, list) else value

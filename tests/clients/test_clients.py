@@ -43,8 +43,8 @@ def test_round(program: Program, transport: str, tmp_path: Path, model: Scripted
         lab.connect(program)
         ended = lab.ready(program, AGENT, model)()
         script.check()
-        assert says_well(program, ended)
-        assert "INVALID_SECTION" in script.results[2]
+        assert says_well(program, ended), ended
+        assert "INVALID_SECTION" in script.results[3]
         check_round(lab, AGENT)
 
 
@@ -93,7 +93,7 @@ def test_restart(program: Program, tmp_path: Path, model: ScriptedModel) -> None
 def test_wrong_token(program: Program, tmp_path: Path, model: ScriptedModel) -> None:
     """With a wrong token there is no connection, and nothing is written."""
     script = model.script(AGENT, [Say("Nothing to do.")])
-    with open_lab(tmp_path, token="the right token") as lab:
+    with open_lab(tmp_path, token="right") as lab:
         lab.connect(program, "--token")
         ended = lab.ready(program, AGENT, model, BRENNER_TOKEN="wrong")()
         assert not script.offers_ours
@@ -102,6 +102,6 @@ def test_wrong_token(program: Program, tmp_path: Path, model: ScriptedModel) -> 
         if program == CLAUDE:
             assert ended.events[0]["mcp_servers"][0]["status"] == "failed"
         right = model.script(AGENT, [Call("brenner_task"), Say("Read.")])
-        lab.ready(program, AGENT, model, BRENNER_TOKEN="the right token")()
+        lab.ready(program, AGENT, model, BRENNER_TOKEN="right")()
         right.check()
         assert THREAD in right.results[0]
