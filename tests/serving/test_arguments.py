@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES
-from brenner.mcp.arguments import read_arguments, schema
-from brenner.mcp.tool import Argument, ArgumentKind
+from brenner.mcp.arguments import read_arguments, read_tool_arguments, schema
+from brenner.mcp.server import TOOLS
+from brenner.mcp.tool import Argument, ArgumentKind, Tool
 
 SEND = (
     Argument("sender_name", required=True),
@@ -42,7 +43,7 @@ def test_schema_lists_exactly_the_arguments() -> None:
     said = schema(SEND)
     properties: Any = said["properties"]
     assert said["required"] == ["sender_name", "to", "body_md"]
-    assert said["additionalProperties"] is False
+    assert "additionalProperties" not in said  # tokens and what clients add are accepted, too
     assert properties["sender_name"] == {"type": "string"}
     assert properties["to"] == {"type": "array", "items": {"type": "string"}}
     assert properties["body_md"] == {"type": "string", "description": "Markdown"}
@@ -230,3 +231,23 @@ def test_every_argument_is_accepted_or_reported(given: dict[str, object]) -> Non
     assert said <= known
     assert all(reading[0][name] is not None for name in said)
     json.dumps(reading[0], allow_nan=False).encode()
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: str(tool.name))
+def test_every_tool_accepts_tokens_and_what_clients_add(tool: Tool) -> None:
+    """Either name of a token fills both; a client's own argument is ignored, whatever it is."""
+    least = {each.name: [] for each in tool.arguments if each.kind is ArgumentKind.DELTAS}
+    names = ("sender_token", "registration_token")
+    for name in names:
+        given = {**least, name: "brs_x", "wait_for_previous": {"any": [1]}}
+        read, faults = read_tool_arguments(tool, given)
+        assert {each.id for each in faults} <= {"MISSING_ARGUMENT"}
+        assert (read[names[0]], read[names[1]]) == ("brs_x", "brs_x")
+        assert "wait_for_previous" not in read
+    _, faults = read_tool_arguments(tool, {names[0]: "brs_x", names[1]: "brs_y"})
+    assert [each.id for each in faults].count("TOKENS_DIFFER") == 1
+    assert "brs_" not in str(faults)
+    same = {names[0]: "brs_x", names[1]: "brs_x"}
+    assert "TOKENS_DIFFER" not in str(read_tool_arguments(tool, same)[1])
+    _, faults = read_tool_arguments(tool, {"wait_for_previus": True})
+    assert "UNKNOWN_ARGUMENT" in [each.id for each in faults]

@@ -51,10 +51,14 @@ def test_what_the_server_says_of_itself(tmp_path: Path, era: str) -> None:
         assert client.instructions == INSTRUCTIONS
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert list(tools) == [tool.name for tool in OWN[0]]
-        assert tools["echo"].input_schema["additionalProperties"] is False
-        assert tools["echo"].annotations is not None
-        assert tools["echo"].annotations.read_only_hint is True
-        assert tools["slow"].annotations is None
+        for name, is_read_only in (("echo", True), ("slow", False)):
+            hints = tools[name].annotations
+            assert hints is not None
+            assert (hints.read_only_hint, hints.destructive_hint, hints.open_world_hint) == (
+                is_read_only,
+                False,
+                False,
+            )
         (plain,) = (await client.list_resources()).resources
         (form,) = (await client.list_resource_templates()).resource_templates
         assert (plain.uri, plain.mime_type) == ("resource://all", "application/json")

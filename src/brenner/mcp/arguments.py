@@ -17,8 +17,9 @@ from urllib.parse import unquote
 from brenner.diagnostics.codes import serving as codes
 from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES
-from brenner.mcp.tool import Argument, ArgumentKind, Resource
+from brenner.mcp.tool import Argument, ArgumentKind, Resource, Tool
 from brenner.protocol.delta.lenient_json import NotJSON, decode_strict
+from brenner.protocol.delta.schema import SECTIONS, Operation
 from brenner.text import closest, did_you_mean
 
 if TYPE_CHECKING:
@@ -121,6 +122,16 @@ _VERSION = lazy_pattern(r"\s*+[vV](?=[0-9])", re.ASCII)
 _MOST_SHOWN = 40
 _ARGUMENTS_MOST_TOLD = 20  # faults of one call
 
+# Nothing is required, and other keys are allowed: the server reads lenient forms, too, and some
+# clients check the schema before they send.
+_DELTA: dict[str, object] = {
+    "operation": {"type": "string", "enum": list(map(str, Operation))},
+    "section": {"type": "string", "enum": list(SECTIONS)},
+    "target_id": {"type": ["string", "null"]},
+    "local_id": {"type": "string"},
+    "payload": {"type": "object"},
+    "rationale": {"type": "string"},
+}
 _SCHEMAS: dict[ArgumentKind, dict[str, object]] = {
     ArgumentKind.TEXT: {"type": "string"},
     ArgumentKind.NUMBER: {"type": "integer"},
@@ -128,7 +139,8 @@ _SCHEMAS: dict[ArgumentKind, dict[str, object]] = {
     ArgumentKind.FLAG: {"type": "boolean"},
     ArgumentKind.TEXTS: {"type": "array", "items": {"type": "string"}},
     ArgumentKind.NUMBERS: {"type": "array", "items": {"type": "integer"}},
-    ArgumentKind.DELTAS: {"type": "array", "items": {"type": "object"}},
+    ArgumentKind.DELTAS: {"type": "array", "items": {"type": "object", "properties": _DELTA}},
+    ArgumentKind.ANYTHING: {},
 }
 _EXPECTED = {
     ArgumentKind.TEXT: "a string",
@@ -138,6 +150,7 @@ _EXPECTED = {
     ArgumentKind.TEXTS: "a list of strings",
     ArgumentKind.NUMBERS: "a list of whole numbers",
     ArgumentKind.DELTAS: "a list of JSON objects",
+    ArgumentKind.ANYTHING: "any value",
 }
 
 
@@ -150,13 +163,15 @@ class WrongTypeError(Exception):
 
 
 def schema(arguments: Sequence[Argument]) -> dict[str, object]:
-    """Return the JSON schema of these arguments. Every session pays for each word of it."""
+    """Return the JSON schema of these arguments. Every session pays for each word of it.
+
+    It leaves `additionalProperties` out, because every tool also accepts `EVERYWHERE`.
+    """
     required = [each.name for each in arguments if each.required]
     return {
         "type": "object",
         "properties": {each.name: _property(each) for each in arguments},
         **({"required": required} if required else {}),
-        "additionalProperties": False,
     }
 
 
@@ -170,19 +185,58 @@ def _property(argument: Argument) -> dict[str, object]:
     return _SCHEMAS[argument.kind] | known
 
 
-def read_arguments(
-    where: str, arguments: Sequence[Argument], given: Mapping[str, object]
+# Arguments of every tool
+#
+# Agents pass their token in any call, under either name. Some programs add arguments of their own,
+# which the schema does not list; they concern the program, so the server ignores them.
+
+
+TOKENS = (Argument("sender_token"), Argument("registration_token"))  # two names for one thing
+ADDED_BY_CLIENTS = (
+    Argument("wait_for_previous", ArgumentKind.ANYTHING),  # Gemini CLI: run calls one by one
+)
+EVERYWHERE = (*TOKENS, *ADDED_BY_CLIENTS)
+
+
+def read_tool_arguments(
+    tool: Tool, given: Mapping[str, object]
 ) -> tuple[Mapping[str, object], tuple[Diagnostic, ...]]:
-    """Parse the arguments of the tool or resource of that name. Return them and all faults."""
+    """Parse the arguments of a call. Return them and all faults.
+
+    A token has both names in the result, whichever the caller used.
+    """
+    read, faults = read_arguments(tool.name, tool.arguments, given, EVERYWHERE)
+    first, second = (each.name for each in TOKENS)
+    tokens = {value for name in (first, second) if (value := read.get(name))}
+    if len(tokens) > 1:
+        return read, (*faults, codes.TOKENS_DIFFER.at(first=first, second=second))
+    ignored = {each.name for each in ADDED_BY_CLIENTS}
+    kept = {name: value for name, value in read.items() if name not in ignored}
+    return kept | {name: token for token in tokens for name in (first, second)}, faults
+
+
+def read_arguments(
+    where: str,
+    arguments: Sequence[Argument],
+    given: Mapping[str, object],
+    unlisted: Sequence[Argument] = (),
+) -> tuple[Mapping[str, object], tuple[Diagnostic, ...]]:
+    """Parse the arguments of the tool or resource of that name. Return them and all faults.
+
+    `unlisted` are accepted, too, but no error names them.
+    """
     beyond = check_bounds(given)
     if beyond:
         return {}, beyond
     said = {name: value for name, value in given.items() if value is not None}
-    unknown = _unknown(where, [each.name for each in arguments], said)
+    names = [each.name for each in arguments]
+    more = [each for each in unlisted if each.name not in names and each.name in said]
+    unlisted_names = {each.name for each in more}
+    unknown = _unknown(where, names, [each for each in said if each not in unlisted_names])
     meant = {each.suggestion for each in unknown}
     faults: list[Diagnostic] = []
     read: dict[str, object] = {}
-    for each in arguments:
+    for each in (*arguments, *more):
         if each.name in said:
             read[each.name] = _value(each, said[each.name], faults)
         elif not each.required:
@@ -202,7 +256,7 @@ def _first(faults: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
     return *first, last._replace(message=f"{last.message} And {more} more are wrong.")
 
 
-def _unknown(where: str, names: Sequence[str], said: Mapping[str, object]) -> list[Diagnostic]:
+def _unknown(where: str, names: Sequence[str], said: Sequence[str]) -> list[Diagnostic]:
     free = [name for name in names if name not in said]
     known = ", ".join(f"`{name}`" for name in names) or "none"
     return [
@@ -349,6 +403,7 @@ _READERS: dict[ArgumentKind, Callable[[object], object]] = {
     ArgumentKind.TEXTS: lambda given: _listed(given, _text),
     ArgumentKind.NUMBERS: lambda given: _listed(given, _number),
     ArgumentKind.DELTAS: _delta_list,
+    ArgumentKind.ANYTHING: lambda given: given,
 }
 
 

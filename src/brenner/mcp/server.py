@@ -35,7 +35,7 @@ from brenner.mcp import tools_agents
 from brenner.mcp import tools_mail as mail_tools
 from brenner.mcp import tools_session as own_tools
 from brenner.mcp.agent_mail_format import check_project_key
-from brenner.mcp.arguments import find_resource, read_arguments, schema, unknown_resource
+from brenner.mcp.arguments import find_resource, read_tool_arguments, schema, unknown_resource
 from brenner.mcp.resources import RESOURCES
 from brenner.mcp.tool import Call, Caller, Resource, Tool, ToolResult
 from brenner.mcp.untrusted_text import HOW_FRAMES_LOOK
@@ -74,7 +74,7 @@ def call_tool(tools: Mapping[str, Tool], name: str, call: Call) -> ToolResult:
         found = codes.UNKNOWN_TOOL.at(tool=name, suggestion=suggestion)
         return told.refused_result([found])._replace(text=f"{found.message}\n{found.fix}")
     try:
-        arguments, faults = read_arguments(name, tool.arguments, call.arguments)
+        arguments, faults = read_tool_arguments(tool, call.arguments)
         if faults:
             return told.refused_result(faults)
         call = call._replace(arguments=arguments)
@@ -202,18 +202,21 @@ def _check_encodable(text: str) -> str:
 # Instructions, which a client reads first
 
 
+# Codex shows a model only about the first 250 characters.
+_FIRST_STEPS = (
+    "Brenner: a research group by mail, with one shared artifact. "
+    "1. `register_agent`: your name, program, model; store `registration_token`. "
+    "2. `brenner_task`: what to do. "
+    "3. `brenner_artifact`: latest version. "
+    "4. `brenner_post`: send your deltas."
+)
 INSTRUCTIONS = " ".join(
     (
-        "Brenner: a research group that works by mail on one shared artifact.",
-        "(1) Call `register_agent` once, with the name that you were given, your program and your",
-        "model. Store the `registration_token`.",
-        "(2) `brenner_task` shows what you have to do in a thread: role, round, open critiques.",
-        "(3) `brenner_artifact` shows the latest version, whole or in part.",
-        "(4) `brenner_post` sends your contribution as structured arguments. Only such posts, and",
-        "messages with the subject `DELTA[gpt]: …` (your model's shorthand, not your role), get",
-        "into the artifact.",
-        "A result with isError changed nothing, unless it says otherwise. Each problem names its",
-        "fix, and `brenner_explain` explains its code. Fix the call and repeat it.",
+        _FIRST_STEPS,
+        "Only such posts, and messages with the subject `DELTA[gpt]: …` (your model's shorthand,",
+        "not your role), get into the artifact.",
+        "A result with isError changed nothing, unless it says otherwise. Fix the call as each",
+        "problem says and repeat it; `brenner_explain` explains codes.",
         "In results of `brenner_…` tools,",
         HOW_FRAMES_LOOK,
     )
@@ -327,7 +330,7 @@ def build(
         version=__version__,
         instructions=INSTRUCTIONS,
         get_tool_input_schema={tool.name: schema(tool.arguments) for tool in tools}.get,
-        on_list_tools=_answer_with(lambda: _tool_list(tools)),
+        on_list_tools=_answer_with(lambda: tool_list(tools)),
         on_call_tool=call_tool,
         on_list_resources=_answer_with(lambda: _resource_list(resources)),
         on_list_resource_templates=_answer_with(lambda: _template_list(resources)),
@@ -346,18 +349,28 @@ def _answer_with(
     return answer
 
 
-def _tool_list(tools: Sequence[Tool]) -> types.ListToolsResult:
-    read_only = types.ToolAnnotations(read_only_hint=True)
+def tool_list(tools: Sequence[Tool]) -> types.ListToolsResult:
+    """Return the tools as they are listed for clients."""
     listed = [
         types.Tool(
             name=tool.name,
             description=tool.about,
             input_schema=schema(tool.arguments),
-            annotations=read_only if tool.is_read_only else None,
+            annotations=_annotations(tool),
         )
         for tool in tools
     ]
     return types.ListToolsResult(tools=listed)
+
+
+def _annotations(tool: Tool) -> types.ToolAnnotations:
+    """Return all hints: a missing one means the worst, and Codex then refuses a tool that writes.
+
+    No tool destroys anything (mail is never changed), and none reaches out of the project.
+    """
+    return types.ToolAnnotations(
+        read_only_hint=tool.is_read_only, destructive_hint=False, open_world_hint=False
+    )
 
 
 def _resource_list(resources: Sequence[Resource]) -> types.ListResourcesResult:

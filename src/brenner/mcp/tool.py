@@ -106,6 +106,7 @@ class ArgumentKind(StrEnum):
     TEXTS = "texts"  # a list; one text counts as a list of it
     NUMBERS = "numbers"
     DELTAS = "deltas"  # a list of JSON objects; the tool itself reads what else was given for one
+    ANYTHING = "anything"
 
 
 class Argument(NamedTuple):

@@ -335,7 +335,7 @@ TOOLS: tuple[Tool, ...] = (
 
 _KEEP = (
     "Store registration_token: it is shown only once. It verifies your messages. Pass it in every "
-    "call: as `sender_token` when you send, as `registration_token` in other tools"
+    "call, as `sender_token` or `registration_token`"
 )
 _REMEMBERED = ". On this connection you need not pass it again."
 _UNVERIFIED = (

@@ -54,9 +54,10 @@ from brenner.services.send_checks import name_notes, names_matched_by_case
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+_PAYLOAD = '{"name":"…","claim":"…","mechanism":"…","anchors":["§1"]}'
 EXAMPLE = (
-    '{"operation":"ADD","section":"hypothesis_slate","local_id":"epi","payload":{"name":"…",'
-    '"claim":"…","mechanism":"…","anchors":["§1"]},"rationale":"…"}'
+    '{"operation":"ADD","section":"hypothesis_slate","local_id":"epi",'
+    f'"payload":{_PAYLOAD},"rationale":"…"}}'
 )
 _NO_ITEM = (INVALID_TARGET, UNKNOWN_ITEM, TARGET_KILLED)
 _NO_ITEMS = "There are no active items yet: ADD one."
@@ -363,7 +364,7 @@ TOOL = Tool(
     "they become.",
     (
         Argument("thread_id", required=True),
-        Argument("deltas", ArgumentKind.DELTAS, f"e.g. {EXAMPLE}", required=True),
+        Argument("deltas", ArgumentKind.DELTAS, f"payload e.g. {_PAYLOAD}", required=True),
         Argument("summary", about="what you add and why, for the other agents"),
         AGENT,
         Argument("to", ArgumentKind.TEXTS),

@@ -236,8 +236,8 @@ def part_markdown(loaded: LoadedVersion, part: ArtifactPart) -> str:
     return f"{_HEADING.lstrip()}{text}\n"
 
 
-def part_json(loaded: LoadedVersion, part: ArtifactPart) -> str:
-    """Return the part as JSON, with the keys of `artifact show --json`."""
+def part_json(loaded: LoadedVersion, part: ArtifactPart) -> dict[str, Any]:
+    """Return the part as a JSON document, with the keys of `artifact show --json`."""
     document: dict[str, Any] = artifact_json(loaded.artifact)
     section, item_id = part
     if section:
@@ -245,7 +245,7 @@ def part_json(loaded: LoadedVersion, part: ArtifactPart) -> str:
         items = found if isinstance(found, list) else [found]
         one = [item for item in items if item["id"] == item_id]
         document = {section.id: one[0] if item_id else found}
-    return json.dumps(document, ensure_ascii=False)
+    return document
 
 
 # Changes since an earlier version
@@ -300,9 +300,9 @@ def changes_markdown(changed: list[ChangedItem]) -> str:
     return "\n".join(lines)
 
 
-def changes_json(found: Diff, old: Artifact, new: Artifact) -> str:
-    """Return the changes as JSON, with the keys of `artifact diff --json`."""
-    return json.dumps(diff_json(found, old.metadata, new.metadata), ensure_ascii=False)
+def changes_json(found: Diff, old: Artifact, new: Artifact) -> dict[str, Any]:
+    """Return the changes as a JSON document, with the keys of `artifact diff --json`."""
+    return diff_json(found, old.metadata, new.metadata)
 
 
 def _value_text(value: object) -> str:

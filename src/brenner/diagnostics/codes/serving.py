@@ -179,6 +179,13 @@ SECRET_NEEDED = error(
     "{advice}",
     _IDENTITY_SPEC,
 )
+TOKENS_DIFFER = error(
+    "TOKENS_DIFFER",
+    "`{first}` and `{second}` are two names for one token, and the values differ. No changes were "
+    "made.",
+    "Pass one of the two: the `registration_token` of the agent in whose name you call.",
+    _IDENTITY_SPEC,
+)
 NAME_PROTECTED = error(
     "NAME_PROTECTED",
     "The name `{name}` is protected by its secret, and none was given. No changes were made.",
