@@ -13,7 +13,9 @@ from serving.running import Served
 THREAD = "RS-20251230-cell-fate-clock"
 AGENT, OTHER = "BlueLake", "RedSky"
 HTTP, STDIO = "http", "stdio"
-NEVER = "nonsense"  # as a section
+# What an agent reads in the answers of tools
+_KICKOFF_ID = Found(r"resource://message/(\d+)", int)
+_MISSING = Found(r"Add `payload\.(\w+)`")
 _KICKOFF = (
     *("--thread-id", THREAD, "--question", "How do cells know their fate?"),
     *("--context", "Two answers are on the table. Neither is settled."),
@@ -82,31 +84,31 @@ def open_lab(folder: Path, transport: str = HTTP, token: str | None = None) -> I
         yield Lab(project, server)
 
 
-def hypothesis(name: str, section: object = "hypothesis_slate") -> dict[str, object]:
-    """Return a delta."""
+def hypothesis(name: str, **more: object) -> dict[str, Any]:
+    """Return a delta, without the anchors that it must have."""
     payload = {"name": name, "claim": f"{name} decides", "mechanism": "It acts on every division"}
     return {
-        **{"operation": "ADD", "section": section, "rationale": "No other explains it"},
-        "payload": {**payload, "anchors": ["§42", "inference"]},
+        **{"operation": "ADD", "section": "hypothesis_slate", "rationale": "No other explains it"},
+        "payload": {**payload, **more},
     }
 
 
-def post(delta: Mapping[str, object]) -> Call:
-    """Return the call that contributes a delta."""
-    given = {"thread_id": THREAD, "summary": "What I hold.", "deltas": [dict(delta)]}
+def post(*deltas: Mapping[str, object]) -> Call:
+    """Return the call that contributes deltas."""
+    given = {"thread_id": THREAD, "summary": "What I hold.", "deltas": [*deltas]}
     return Call("brenner_post", given)
 
 
-def good_round(agent: str, name: str, *, model: str = "Opus 4.5") -> list[Turn]:
+def good_round(program: Program, agent: str, name: str) -> list[Turn]:
     """Return a round: register, read, ACK, post what is refused, then what the refusal advises."""
+    delta = hypothesis(name)
+    corrected = {**delta, "payload": {**delta["payload"], _MISSING: ["§42", "inference"]}}
     return [
-        Call("register_agent", {"program": "a program", "model": model, "name": agent}),
-        Call("brenner_task", {"thread_id": THREAD}),
-        Call("acknowledge_message", {
-            "agent_name": agent, "message_id": Found(r"resource://message/(\d+)", int),
-        }),
-        post(hypothesis(name, NEVER)),
-        post(hypothesis(name, Found(r"Use one of `research_thread`, `(\w+)`"))),
+        Call("register_agent", {"program": program.name, "model": "Opus 4.5", "name": agent}),
+        Call("brenner_task", {"thread_id": THREAD, **program.adds}),
+        Call("acknowledge_message", {"agent_name": agent, "message_id": _KICKOFF_ID}),
+        post(delta),
+        post(corrected),
         Say("Posted and acknowledged."),
     ]
 

@@ -35,6 +35,7 @@ class Program(NamedTuple):
     arguments: tuple[str, ...]  # to run without a terminal and write events as JSON
     set_up: Callable[[Path, Path, str], Mapping[str, str]]  # home, project, model → variables
     key: str  # the variable with the key of its model's service
+    adds: Mapping[str, object] = MappingProxyType({})  # to the schema of every tool
 
 
 class Ended(NamedTuple):
@@ -81,7 +82,8 @@ CODEX = Program(
     *(_set_up_codex, "SCRIPTED_KEY"),
 )
 GEMINI = Program(
-    *("gemini", "gemini", ("-o", "stream-json", "-p", "")), *(_set_up_gemini, "GEMINI_API_KEY")
+    *("gemini", "gemini", ("-o", "stream-json", "-p", "")),
+    *(_set_up_gemini, "GEMINI_API_KEY", {"wait_for_previous": True}),
 )
 PROGRAMS = {each.name: each for each in (CLAUDE, CODEX, GEMINI)}
 

@@ -187,7 +187,7 @@ def _filled(value: Any, results: str) -> Any:
             raise ScriptError(message)
         return value.kind(found[-1])
     if isinstance(value, Mapping):
-        return {key: _filled(each, results) for key, each in value.items()}
+        return {_filled(key, results): _filled(each, results) for key, each in value.items()}
     return [_filled(each, results) for each in value] if isinstance(value, list) else value
 
 

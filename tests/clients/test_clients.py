@@ -38,13 +38,13 @@ def model() -> Iterator[ScriptedModel]:
 @every_program
 def test_round(program: Program, transport: str, tmp_path: Path, model: ScriptedModel) -> None:
     """It connects, reads its task, corrects what is refused, posts, and acknowledges."""
-    script = model.script(AGENT, good_round(AGENT, "Gradient"))
+    script = model.script(AGENT, good_round(program, AGENT, "Gradient"))
     with open_lab(tmp_path, transport) as lab:
         lab.connect(program)
         ended = lab.ready(program, AGENT, model)()
         script.check()
         assert says_well(program, ended), ended
-        assert "INVALID_SECTION" in script.results[3]
+        assert "MISSING_REQUIRED_FIELD" in script.results[3]
         check_round(lab, AGENT)
 
 
@@ -64,7 +64,7 @@ def test_two_agents(program: Program, transport: str, tmp_path: Path, model: Scr
     scripts = [
         model.script(agent, [*work[:2], Do(meet.wait), *work[2:]])
         for agent, name in ((AGENT, "Gradient"), (OTHER, "Clock"))
-        for work in [good_round(agent, name)]
+        for work in [good_round(program, agent, name)]
     ]
     with open_lab(tmp_path, transport) as lab:
         lab.connect(program)
@@ -81,7 +81,7 @@ def test_restart(program: Program, tmp_path: Path, model: ScriptedModel) -> None
     """The server is started anew in the middle of the round, and the program goes on."""
     with open_lab(tmp_path) as lab:
         assert lab.server
-        work = good_round(AGENT, "Gradient")
+        work = good_round(program, AGENT, "Gradient")
         script = model.script(AGENT, [*work[:2], Do(lab.server.restart), *work[2:]])
         lab.connect(program)
         lab.ready(program, AGENT, model)()
