@@ -195,7 +195,7 @@ def _read_responses(body: Document) -> Conversation:
 def _response_tools(offer: Document) -> list[Tool]:
     kind, name = offer.get("type", ""), offer.get("name", "")
     if kind == "namespace":
-        return [Tool(each["name"], name) for each in offer["tools"]]
+        return [Tool(each["name"], name, each["type"]) for each in offer["tools"]]
     if kind == SEARCH:
         return [Tool(SEARCH, kind=SEARCH)]
     return [Tool(name, kind=kind)] if kind in ("function", "custom") else []

@@ -81,6 +81,8 @@ CODEX = Program(
     *("codex", "codex", ("exec", "--json", "--skip-git-repo-check", "-")),
     *(_set_up_codex, "SCRIPTED_KEY"),
 )
+# With some models Codex lets its model write code that calls the tools.
+CODEX_CODE = CODEX._replace(arguments=(*CODEX.arguments[:-1], "-m", "gpt-6.1-sol", "-"))
 GEMINI = Program(
     *("gemini", "gemini", ("-o", "stream-json", "-p", "")),
     *(_set_up_gemini, "GEMINI_API_KEY", {"wait_for_previous": True}),

@@ -165,18 +165,19 @@ class Script:
 def _tool_call(call: Call, conversation: Conversation) -> ToolCall:
     """Return the call as the program has to get it: of the tool, or of a search for it."""
     arguments = _filled(call.arguments, "\n".join(conversation.results))
-    tools = {each.full_name: each for each in conversation.tools}
-    wanted = re.compile(rf"mcp_+{_SERVER}_+{re.escape(call.tool)}")
-    for name, tool in tools.items():
-        if wanted.fullmatch(name):
-            return ToolCall(tool, arguments)
-    if CODE in tools:
-        name = f"mcp__{_SERVER}__{call.tool}"
-        return ToolCall(tools[CODE], f"text(await tools.{name}({json.dumps(arguments)}))")
-    if SEARCH in tools:
-        return ToolCall(tools[SEARCH], {"query": f"{_SERVER} {call.tool}"})
-    message = f"{call.tool} is not among the tools on offer: {', '.join(tools)}"
-    raise ScriptError(message)
+    own = rf"mcp_+{_SERVER}_+{re.escape(call.tool)}"
+    searched = (own, SEARCH, rf"(\w+__)?{CODE}")
+    tools = (each for name in searched for each in conversation.tools if re.fullmatch(name, each.full_name))
+    tool = next(tools, None)
+    if tool is None:
+        names = ", ".join(each.full_name for each in conversation.tools)
+        message = f"{call.tool} is not among the tools on offer: {names}"
+        raise ScriptError(message)
+    if tool.name == CODE:
+        code = f"text(await tools.mcp__{_SERVER}__{call.tool}({json.dumps(arguments)}))"
+        return ToolCall(tool, code)
+    search = {"query": f"{_SERVER} {call.tool}"}
+    return ToolCall(tool, search if tool.kind == SEARCH else arguments)
 
 
 def _filled(value: Any, results: str) -> Any:

@@ -16,12 +16,14 @@ from clients.lab import (
     OTHER,
     STDIO,
     THREAD,
+    Lab,
     check_round,
     good_round,
     open_lab,
 )
-from clients.programs import CLAUDE, CODEX, PROGRAMS, Ended, Program
-from clients.scripted_model import Call, Do, Fail, Say, ScriptedModel
+from clients.programs import CLAUDE, CODEX, CODEX_CODE, PROGRAMS, Ended, Program
+from clients.scripted_model import Call, Do, Found, Say, ScriptedModel
+from serving.scripted.contributions import critique, proper
 
 every_program = pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 every_transport = pytest.mark.parametrize("transport", [HTTP, STDIO])
@@ -45,6 +47,17 @@ def test_round(program: Program, transport: str, tmp_path: Path, model: Scripted
         script.check()
         assert says_well(program, ended), ended
         assert "MISSING_REQUIRED_FIELD" in script.results[3]
+        check_round(lab, AGENT)
+
+
+def test_round_by_code(tmp_path: Path, model: ScriptedModel) -> None:
+    """Codex with a model that calls tools from code."""
+    script = model.script(AGENT, good_round(CODEX, AGENT, "Gradient"))
+    with open_lab(tmp_path) as lab:
+        lab.connect(CODEX)
+        lab.ready(CODEX_CODE, AGENT, model)()
+        script.check()
+        assert "mcp__brenner__brenner_task" not in script.offered
         check_round(lab, AGENT)
 
 
@@ -105,3 +118,36 @@ def test_wrong_token(program: Program, tmp_path: Path, model: ScriptedModel) -> 
         lab.ready(program, AGENT, model, BRENNER_TOKEN="right")()
         right.check()
         assert THREAD in right.results[0]
+
+
+@every_program
+def test_long_artifact(program: Program, tmp_path: Path, model: ScriptedModel) -> None:
+    """The model sees an outline, and every page of a long version whole."""
+    with open_lab(tmp_path) as lab:
+        assert lab.server
+        publish_long_version(lab, tmp_path / "long.md")
+        answer = lab.server.tool("brenner_artifact", thread_id=THREAD)
+        assert answer["characters"] > _LONG
+        following = Found(r"The next one is `page`: (\d+)", int)
+        pages = [{}, *[{"page": following}] * (answer["pages"] - 1)]
+        read = [Call("brenner_artifact", {"thread_id": THREAD, **each}) for each in pages]
+        script = model.script(AGENT, [*read, Say("Read.")])
+        lab.connect(program)
+        lab.ready(program, AGENT, model)()
+        script.check()
+        assert "C1-C" in script.results[0].partition("Gradient 1.")[0]
+        seen = "".join(script.results)
+        assert [text for text in _ATTACKS if text.strip() not in seen] == []
+
+
+_LONG = 100_000
+_ATTACKS = [f"Gradient {number}. {'x§' * 1_500} {number} ends." for number in range(1, 41)]
+
+
+def publish_long_version(lab: Lab, file: Path) -> None:
+    """Publish a version with many critiques."""
+    deltas = [critique(f"Attack {place}", attack=each) for place, each in enumerate(_ATTACKS)]
+    heads = (f"Thread: {THREAD}", f"From: {OTHER}", "To: Operator", "Subject: DELTA[gpt]: Attacks")
+    file.write_text("\n".join([*heads, "", proper(*deltas)]), "utf-8")
+    lab.ask("mail", "send", str(file), "--as", OTHER)
+    assert lab.ask("compile", THREAD)["ledger"]["applied"] == len(_ATTACKS)
