@@ -6,11 +6,9 @@ Each is one row of `DIALECTS`: how to read a request, and how to write an answer
 import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 Document = dict[str, Any]
-_NONE: Mapping[str, object] = MappingProxyType({})
 SEARCH, CODE = "tool_search", "exec"  # Codex's own ways to reach a tool that it does not offer
 
 
@@ -46,7 +44,7 @@ class Conversation(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What the model answers: a text or calls. `schema` is the form that a JSON text must have."""
+    """What the model answers: a text or calls."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
@@ -129,16 +127,23 @@ def _read_messages(body: Document) -> Conversation:
 
 
 def _message_events(model: str, reply: Reply, size: int) -> list[Document]:
-    blocks = [({"type": "text", "text": ""}, {"type": "text_delta", "text": reply.text})]
-    blocks = blocks if reply.text else []
+    blocks: list[tuple[Document, Document]] = []
+    if reply.text:
+        blocks.append(({"type": "text", "text": ""}, {"type": "text_delta", "text": reply.text}))
     for call in reply.calls:
         block = {"type": "tool_use", "id": _new_id("toolu"), "name": call.tool.name, "input": {}}
         part = {"type": "input_json_delta", "partial_json": json.dumps(call.arguments)}
-        blocks.append((block, part))  # type: ignore[arg-type]
+        blocks.append((block, part))
     usage = {"input_tokens": size, "output_tokens": 50}
-    start = {
-        **{"id": _new_id("msg"), "type": "message", "role": "assistant", "model": model},
-        **{"content": [], "stop_reason": None, "stop_sequence": None, "usage": usage},
+    start: Document = {
+        "id": _new_id("msg"),
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": usage,
     }
     events: list[Document] = [{"type": "message_start", "message": start}]
     for index, (block, part) in enumerate(blocks):
@@ -209,11 +214,17 @@ def _response_events(model: str, reply: Reply, size: int) -> list[Document]:
             0, {"type": "message", "id": _new_id("msg"), "role": "assistant", "content": content}
         )
     whole: Document = {
-        **{"id": _new_id("resp"), "object": "response", "model": model, "error": None},
-        **{"status": "completed", "output": items},
+        "id": _new_id("resp"),
+        "object": "response",
+        "model": model,
+        "error": None,
+        "status": "completed",
+        "output": items,
         "usage": {
-            **{"input_tokens": size, "input_tokens_details": {"cached_tokens": 0}},
-            **{"output_tokens": 50, "output_tokens_details": {"reasoning_tokens": 0}},
+            "input_tokens": size,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": 50,
+            "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": size + 50,
         },
     }

@@ -1,10 +1,11 @@
 """A project with a session in which an agent's real program takes part, and what it does there."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from brenner.services.identity import SECRET
 from clients.programs import Ended, Program, environment, run
 from clients.scripted_model import Call, Found, Say, ScriptedModel, Turn
 from program import brenner
@@ -46,21 +47,37 @@ class Lab(NamedTuple):
 
     def ready(
         self, program: Program, agent: str, model: ScriptedModel, **variables: str
-    ) -> Callable[[], Ended]:
-        """Return what runs a program once, for an agent that proves its name by its secret.
+    ) -> "Ready":
+        """Prepare a program for an agent that proves its name by its secret.
 
-        The API key of its model is the agent's name. Several can run at once.
+        The API key of its model is the agent's name.
         """
         home = self.folder.parent / f"home-{agent}"
-        given = {"BRENNER_SECRET": self.secret(agent), **variables}
+        given = {SECRET: self.secret(agent), **variables}
         known = environment(program, home, self.folder, model.url, agent, **given)
-        prompt = f"You are {agent}. Do what your task says."
-        return lambda: run(program, prompt, self.folder, known)
+        return Ready(program, agent, self.folder, known)
 
     def messages(self, sender: str) -> list[dict[str, Any]]:
         """Return what an agent has sent in the thread."""
         found = self.ask("mail", "thread", THREAD)["messages"]
         return [each for each in found if each["from"] == sender]
+
+
+class Ready(NamedTuple):
+    """A program that is ready to run, also several at once."""
+
+    program: Program
+    agent: str
+    folder: Path
+    variables: Mapping[str, str]
+
+    @property
+    def secret(self) -> str:
+        return self.variables[SECRET]
+
+    def run(self, prompt: str = "Do what your task says.") -> Ended:
+        """Run it once, and wait for its end."""
+        return run(self.program, prompt, self.folder, self.variables)
 
 
 def ask(folder: Path, *arguments: str) -> Any:
@@ -88,7 +105,9 @@ def hypothesis(name: str, **more: object) -> dict[str, Any]:
     """Return a delta, without the anchors that it must have."""
     payload = {"name": name, "claim": f"{name} decides", "mechanism": "It acts on every division"}
     return {
-        **{"operation": "ADD", "section": "hypothesis_slate", "rationale": "No other explains it"},
+        "operation": "ADD",
+        "section": "hypothesis_slate",
+        "rationale": "No other explains it",
         "payload": {**payload, **more},
     }
 

@@ -93,9 +93,13 @@ PROGRAMS = {each.name: each for each in (CLAUDE, CODEX, GEMINI)}
 def programs_folder() -> Path:
     """Return the folder with the programs; fail if `make test-clients` has not installed them."""
     folder = Path(os.environ.get(FOLDER, ""))
-    missing = [each.executable for each in PROGRAMS.values() if not (folder / each.executable).exists()]
+    missing = [
+        each.executable for each in PROGRAMS.values() if not (folder / each.executable).exists()
+    ]
     if not os.environ.get(FOLDER) or missing:
-        message = f"These tests need the agents' programs ({', '.join(missing)}): `make test-clients`."
+        message = (
+            f"These tests need the agents' programs ({', '.join(missing)}): `make test-clients`."
+        )
         raise FileNotFoundError(message)
     return folder
 
@@ -107,7 +111,9 @@ def environment(
     home.mkdir(parents=True, exist_ok=True)
     path = os.pathsep.join([str(programs_folder()), os.environ["PATH"]])
     return {
-        **{"PATH": path, "HOME": str(home), "TMPDIR": str(home)},
+        "PATH": path,
+        "HOME": str(home),
+        "TMPDIR": str(home),
         **_ENVIRONMENT,
         **program.set_up(home, project, model),
         program.key: key,

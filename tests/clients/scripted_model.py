@@ -30,7 +30,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
-from clients.dialects import CODE, DIALECTS, SEARCH, Conversation, Dialect, Reply, Tool, ToolCall
+from clients.dialects import CODE, DIALECTS, SEARCH, Conversation, Dialect, Reply, ToolCall
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 _SERVER = "brenner"  # in the programs' settings
@@ -129,7 +129,8 @@ class Script:
 
     def due(self, part: int, turns: int) -> tuple[list[Do], Turn]:
         """Return what to do first, and the turn that is due after so many turns of a part."""
-        count, first = 0, []
+        count = 0
+        first: list[Do] = []
         for place, turn in enumerate(self._parts[part] if part < len(self._parts) else ()):
             if not isinstance(turn, _ASIDE):
                 if count == turns:
@@ -167,7 +168,12 @@ def _tool_call(call: Call, conversation: Conversation) -> ToolCall:
     arguments = _filled(call.arguments, "\n".join(conversation.results))
     own = rf"mcp_+{_SERVER}_+{re.escape(call.tool)}"
     searched = (own, SEARCH, rf"(\w+__)?{CODE}")
-    tools = (each for name in searched for each in conversation.tools if re.fullmatch(name, each.full_name))
+    tools = (
+        each
+        for name in searched
+        for each in conversation.tools
+        if re.fullmatch(name, each.full_name)
+    )
     tool = next(tools, None)
     if tool is None:
         names = ", ".join(each.full_name for each in conversation.tools)
@@ -223,8 +229,20 @@ class _Service(ThreadingHTTPServer):
     model: ScriptedModel
 
 
+class _Request(NamedTuple):
+    """What a program asks of its model."""
+
+    dialect: Dialect
+    body: dict[str, Any]
+    model: str
+    is_streamed: bool
+
+    def events(self, reply: Reply) -> list[dict[str, Any]]:
+        return self.dialect.events(self.model, reply, _tokens(self.body))
+
+
 class _Handler(BaseHTTPRequestHandler):
-    """One request of a program to its model."""
+    """One connection of a program to its model's service."""
 
     protocol_version = "HTTP/1.1"
     server: _Service
@@ -244,45 +262,41 @@ class _Handler(BaseHTTPRequestHandler):
         """Play the turn that is due."""
         body = self._body()
         path, _, query = self.path.partition("?")
-        size = len(json.dumps(body)) // 4
-        if "ount" in path:  # tokens
-            self._document(HTTPStatus.OK, {"input_tokens": size, "totalTokens": size})
+        if path.endswith(("/count_tokens", ":countTokens")):
+            count = _tokens(body)
+            self._document(HTTPStatus.OK, {"input_tokens": count, "totalTokens": count})
             return
         dialect = next((each for each in DIALECTS if path.endswith(each.ending)), None)
         if dialect is None:
             self._document(HTTPStatus.NOT_FOUND, {"error": {"message": path}})
             return
-        model = body.get("model") or path.rpartition("/")[2].partition(":")[0]
+        name = body.get("model") or path.rpartition("/")[2].partition(":")[0]
+        request = _Request(dialect, body, name, bool(body.get("stream")) or "stream" in path)
         script = self.server.model.scripts.get(self._key(query))
         conversation = dialect.read(body)
         if script is None:
             self._document(HTTPStatus.UNAUTHORIZED, dialect.error(401, "Unknown API key"))
         elif not conversation.tools:  # a question beside the conversation, such as for a title
-            self._answer(dialect, body, dialect.events(model, Reply(_aside(body)), size))
+            self._answer(request, Reply(_aside(body)))
         else:
-            self._play(dialect, body, script, conversation, model)
+            self._play(request, script, conversation)
 
-    def _play(
-        self, dialect: Dialect, body: dict[str, Any], script: Script, conversation: Conversation,
-        model: str,
-    ) -> None:
+    def _play(self, request: _Request, script: Script, conversation: Conversation) -> None:
         part = script.see(conversation)
         first, turn = script.due(part, conversation.turns)
         for each in first:
             each.action()
-        size = len(json.dumps(body)) // 4
         if isinstance(turn, Fail):
-            said = dialect.error(turn.status, "A failure of the script")
-            self._document(turn.status, said, turn.headers)
+            error = request.dialect.error(turn.status, "A failure of the script")
+            self._document(turn.status, error, turn.headers)
         elif isinstance(turn, Hang):
             self.server.model.closing.wait()
             self.close_connection = True
         elif isinstance(turn, Cut):
-            events = dialect.events(model, Reply("This text is cut"), size)
-            self._stream(dialect, events[: len(events) // 2])
+            events = request.events(Reply("This text is cut off"))
+            self._stream(events[: len(events) // 2])
         else:
-            reply = script.reply(part, turn, conversation)
-            self._answer(dialect, body, dialect.events(model, reply, size))
+            self._answer(request, script.reply(part, turn, conversation))
 
     def _key(self, query: str) -> str:
         """Return the API key, which each program sends in another place."""
@@ -305,15 +319,13 @@ class _Handler(BaseHTTPRequestHandler):
         document: dict[str, Any] = json.loads(raw or b"{}")
         return document
 
-    def _answer(
-        self, dialect: Dialect, body: dict[str, Any], events: list[dict[str, Any]]
-    ) -> None:
-        if body.get("stream") or "stream" in self.path:
-            self._stream(dialect, events)
+    def _answer(self, request: _Request, reply: Reply) -> None:
+        if request.is_streamed:
+            self._stream(request.events(reply))
         else:
-            self._document(HTTPStatus.OK, dialect.whole(events))
+            self._document(HTTPStatus.OK, request.dialect.whole(request.events(reply)))
 
-    def _stream(self, dialect: Dialect, events: list[dict[str, Any]]) -> None:
+    def _stream(self, events: list[dict[str, Any]]) -> None:
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
@@ -323,17 +335,19 @@ class _Handler(BaseHTTPRequestHandler):
             name = f"event: {event['type']}\n" if "type" in event else ""
             self.wfile.write(f"{name}data: {json.dumps(event)}\n\n".encode())
 
-    def _document(
-        self, status: int, document: object, headers: Mapping[str, str] = _NONE
-    ) -> None:
+    def _document(self, status: int, document: object, headers: Mapping[str, str] = _NONE) -> None:
         data = b"" if document is None else json.dumps(document).encode()
         self.send_response(status)
-        for name, value in {
-            "Content-Type": "application/json", "Content-Length": str(len(data)), **headers
-        }.items():
+        own = {"Content-Type": "application/json", "Content-Length": str(len(data))}
+        for name, value in {**own, **headers}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
+
+
+def _tokens(body: dict[str, Any]) -> int:
+    """Return about how many tokens a request has."""
+    return len(json.dumps(body)) // 4
 
 
 def _aside(body: dict[str, Any]) -> str:
@@ -342,5 +356,5 @@ def _aside(body: dict[str, Any]) -> str:
     if not schema:
         return "Yes."
     values = {"integer": 1, "number": 1, "boolean": True}
-    properties = schema.get("properties", {})
-    return json.dumps({name: values.get(str(each.get("type")).lower(), "flash") for name, each in properties.items()})
+    kinds = {name: each.get("type", "") for name, each in schema.get("properties", {}).items()}
+    return json.dumps({name: values.get(kind.lower(), "flash") for name, kind in kinds.items()})

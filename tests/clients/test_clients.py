@@ -17,15 +17,17 @@ from clients.lab import (
     STDIO,
     THREAD,
     Lab,
+    Ready,
     check_round,
     good_round,
     open_lab,
 )
 from clients.programs import CLAUDE, CODEX, CODEX_CODE, PROGRAMS, Ended, Program
-from clients.scripted_model import Call, Do, Found, Say, ScriptedModel
+from clients.scripted_model import Call, Do, Fail, Found, Say, ScriptedModel
 from serving.scripted.contributions import critique, proper
 
 every_program = pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+RIGHT, WRONG = "right", "wrong"  # tokens
 every_transport = pytest.mark.parametrize("transport", [HTTP, STDIO])
 
 
@@ -43,7 +45,7 @@ def test_round(program: Program, transport: str, tmp_path: Path, model: Scripted
     script = model.script(AGENT, good_round(program, AGENT, "Gradient"))
     with open_lab(tmp_path, transport) as lab:
         lab.connect(program)
-        ended = lab.ready(program, AGENT, model)()
+        ended = lab.ready(program, AGENT, model).run()
         script.check()
         assert says_well(program, ended), ended
         assert "MISSING_REQUIRED_FIELD" in script.results[3]
@@ -55,7 +57,7 @@ def test_round_by_code(tmp_path: Path, model: ScriptedModel) -> None:
     script = model.script(AGENT, good_round(CODEX, AGENT, "Gradient"))
     with open_lab(tmp_path) as lab:
         lab.connect(CODEX)
-        lab.ready(CODEX_CODE, AGENT, model)()
+        lab.ready(CODEX_CODE, AGENT, model).run()
         script.check()
         assert "mcp__brenner__brenner_task" not in script.offered
         check_round(lab, AGENT)
@@ -65,8 +67,8 @@ def says_well(program: Program, ended: Ended) -> bool:
     """Return whether the program itself reports success."""
     last = ended.events[-1]
     if program == CODEX:
-        return last["type"] == "turn.completed"
-    return last["type"] == "result" and not last.get("is_error") and "error" not in last
+        return bool(last["type"] == "turn.completed")
+    return bool(last["type"] == "result") and not last.get("is_error") and "error" not in last
 
 
 @every_transport
@@ -83,7 +85,7 @@ def test_two_agents(program: Program, transport: str, tmp_path: Path, model: Scr
         lab.connect(program)
         runs = [lab.ready(program, each.key, model) for each in scripts]
         with ThreadPoolExecutor() as pool:
-            list(pool.map(lambda run: run(), runs))
+            list(pool.map(Ready.run, runs))
         for each in scripts:
             each.check()
         check_round(lab, AGENT, OTHER)
@@ -97,7 +99,7 @@ def test_restart(program: Program, tmp_path: Path, model: ScriptedModel) -> None
         work = good_round(program, AGENT, "Gradient")
         script = model.script(AGENT, [*work[:2], Do(lab.server.restart), *work[2:]])
         lab.connect(program)
-        lab.ready(program, AGENT, model)()
+        lab.ready(program, AGENT, model).run()
         script.check()
         check_round(lab, AGENT)
 
@@ -106,16 +108,16 @@ def test_restart(program: Program, tmp_path: Path, model: ScriptedModel) -> None
 def test_wrong_token(program: Program, tmp_path: Path, model: ScriptedModel) -> None:
     """With a wrong token there is no connection, and nothing is written."""
     script = model.script(AGENT, [Say("Nothing to do.")])
-    with open_lab(tmp_path, token="right") as lab:
+    with open_lab(tmp_path, token=RIGHT) as lab:
         lab.connect(program, "--token")
-        ended = lab.ready(program, AGENT, model, BRENNER_TOKEN="wrong")()
+        ended = lab.ready(program, AGENT, model, BRENNER_TOKEN=WRONG).run()
         assert not script.offers_ours
         assert lab.messages(AGENT) == []
         assert (ended.code != 0) is (program == CODEX)
         if program == CLAUDE:
             assert ended.events[0]["mcp_servers"][0]["status"] == "failed"
         right = model.script(AGENT, [Call("brenner_task"), Say("Read.")])
-        lab.ready(program, AGENT, model, BRENNER_TOKEN="right")()
+        lab.ready(program, AGENT, model, BRENNER_TOKEN=RIGHT).run()
         right.check()
         assert THREAD in right.results[0]
 
@@ -133,7 +135,7 @@ def test_long_artifact(program: Program, tmp_path: Path, model: ScriptedModel) -
         read = [Call("brenner_artifact", {"thread_id": THREAD, **each}) for each in pages]
         script = model.script(AGENT, [*read, Say("Read.")])
         lab.connect(program)
-        lab.ready(program, AGENT, model)()
+        lab.ready(program, AGENT, model).run()
         script.check()
         assert "C1-C" in script.results[0].partition("Gradient 1.")[0]
         seen = "".join(script.results)
@@ -151,3 +153,29 @@ def publish_long_version(lab: Lab, file: Path) -> None:
     file.write_text("\n".join([*heads, "", proper(*deltas)]), "utf-8")
     lab.ask("mail", "send", str(file), "--as", OTHER)
     assert lab.ask("compile", THREAD)["ledger"]["applied"] == len(_ATTACKS)
+
+
+@every_program
+def test_model_fails(program: Program, tmp_path: Path, model: ScriptedModel) -> None:
+    """A failure of the model's service for a moment loses nothing, and a second run goes on."""
+    limit = Fail(429, {"retry-after": "1"})
+    script = model.script(
+        AGENT, [limit, Call("brenner_task"), Say("Read.")], [Call("fetch_inbox"), Say("Empty.")]
+    )
+    with open_lab(tmp_path, STDIO) as lab:
+        lab.connect(program)
+        ready = lab.ready(program, AGENT, model)
+        ready.run()
+        assert THREAD in script.results[0]
+        ready.run("Anything else?")
+        script.check()
+
+
+@every_program
+def test_model_rejects_key(program: Program, tmp_path: Path, model: ScriptedModel) -> None:
+    """The scripted service can also be one that does not know the program's user."""
+    script = model.script(AGENT, [Fail(401, times=None)])
+    with open_lab(tmp_path, STDIO) as lab:
+        lab.connect(program)
+        assert lab.ready(program, AGENT, model, CLAUDE_CODE_MAX_RETRIES="1").run().code != 0
+        assert script.prompts
