@@ -48,13 +48,15 @@ class Lab(NamedTuple):
     def ready(
         self, program: Program, agent: str, model: ScriptedModel, **variables: str
     ) -> "Ready":
-        """Prepare a program for an agent that proves its name by its secret.
+        """Prepare a program for an agent that proves its name by its secret."""
+        return self.newcomer(program, agent, model, **{SECRET: self.secret(agent), **variables})
 
-        The API key of its model is the agent's name.
-        """
+    def newcomer(
+        self, program: Program, agent: str, model: ScriptedModel, **variables: str
+    ) -> "Ready":
+        """Prepare a program for an agent. The API key of its model is the agent's name."""
         home = self.folder.parent / f"home-{agent}"
-        given = {SECRET: self.secret(agent), **variables}
-        known = environment(program, home, self.folder, model.url, agent, **given)
+        known = environment(program, home, self.folder, model.url, agent, **variables)
         return Ready(program, agent, self.folder, known)
 
     def messages(self, sender: str) -> list[dict[str, Any]]:
@@ -112,22 +114,26 @@ def hypothesis(name: str, **more: object) -> dict[str, Any]:
     }
 
 
-def post(*deltas: Mapping[str, object]) -> Call:
-    """Return the call that contributes deltas."""
-    given = {"thread_id": THREAD, "summary": "What I hold.", "deltas": [*deltas]}
-    return Call("brenner_post", given)
+def post(delta: Mapping[str, object], **more: object) -> Call:
+    """Return the call that contributes a delta."""
+    given = {"thread_id": THREAD, "summary": "What I hold.", "deltas": [delta]}
+    return Call("brenner_post", {**given, **more})
 
 
-def good_round(program: Program, agent: str, name: str) -> list[Turn]:
-    """Return a round: register, read, ACK, post what is refused, then what the refusal advises."""
+def good_round(program: Program, agent: str, name: str, **proof: object) -> list[Turn]:
+    """Return a round: register, read, ACK, post what is refused, then what the refusal advises.
+
+    Without a secret in its environment the agent passes `proof` to the tools.
+    """
     delta = hypothesis(name)
     corrected = {**delta, "payload": {**delta["payload"], _MISSING: ["§42", "inference"]}}
+    own = {**program.adds, **proof}
     return [
         Call("register_agent", {"program": program.name, "model": "Opus 4.5", "name": agent}),
-        Call("brenner_task", {"thread_id": THREAD, **program.adds}),
-        Call("acknowledge_message", {"agent_name": agent, "message_id": _KICKOFF_ID}),
-        post(delta),
-        post(corrected),
+        Call("brenner_task", {"thread_id": THREAD, **own}),
+        Call("acknowledge_message", {"agent_name": agent, "message_id": _KICKOFF_ID, **own}),
+        post(delta, **own),
+        post(corrected, **own),
         Say("Posted and acknowledged."),
     ]
 

@@ -52,6 +52,19 @@ def test_round(program: Program, transport: str, tmp_path: Path, model: Scripted
         check_round(lab, AGENT)
 
 
+@every_transport
+@every_program
+def test_newcomer(program: Program, transport: str, tmp_path: Path, model: ScriptedModel) -> None:
+    """Without a secret in its environment, an agent passes the token that it got to every tool."""
+    token = {"registration_token": Found(r"brs_[\w-]+")}
+    script = model.script(AGENT, good_round(program, AGENT, "Gradient", **token))
+    with open_lab(tmp_path, transport) as lab:
+        lab.connect(program)
+        lab.newcomer(program, AGENT, model).run()
+        script.check()
+        check_round(lab, AGENT)
+
+
 def test_round_by_code(tmp_path: Path, model: ScriptedModel) -> None:
     """Codex with a model that calls tools from code."""
     script = model.script(AGENT, good_round(CODEX, AGENT, "Gradient"))
