@@ -52,7 +52,8 @@ def divided(pages: tuple[Page, ...]) -> list[str]:
 @pytest.mark.parametrize("most", [700, 1_500])
 def test_pages_of_golden_versions(path: Path, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages have no more than they may; what lies on two pages is longer than one, or a row whose
-    notes are below the table."""
+    notes are below the table.
+    """
     text = path.read_text("utf-8")
     monkeypatch.setattr(artifact_pages, "MOST_PAGE_BYTES", most)
     pages = markdown_pages(text)

@@ -1,6 +1,7 @@
 """A session in memory, and short ways to call our own tools in it."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from brenner.mcp.tool import Caller, ToolResult
@@ -86,3 +87,12 @@ def inside(answer: ToolResult, key: str) -> str:
     outside, (text,) = split_frames(document[key], document["frame"]["token"])
     assert not outside
     return text
+
+
+def warnings_in(value: Any) -> list[str]:
+    """The violations anywhere in a result, each as one text; `error` repeats the first one."""
+    if isinstance(value, Mapping):
+        found = [warnings_in(each) for key, each in value.items() if key != "error"]
+        own = [json.dumps(value, sort_keys=True)] if {"id", "severity"} <= value.keys() else []
+        return own + [each for inside in found for each in inside]
+    return [each for one in value for each in warnings_in(one)] if isinstance(value, list) else []

@@ -280,12 +280,29 @@ def test_reconnect(era: str) -> None:
 
 
 def test_session_of_another_server() -> None:
-    """A session does not survive a restart: the client is told, and initialises again."""
+    """A session does not survive a restart: the client is told, and initialises again, also with
+    the old ID in its header. One that only goes on with the old ID is answered without a session.
+    """
     mailbox = MemoryMailbox()
     with inside(mailbox) as served:
         session = opened(served)
+        mine = tool(served, session, "register_agent", **registration("BlueLake"))
+        tool(served, session, "register_agent", **registration("GreenDog"))
     with inside(mailbox) as served:
-        assert not is_there(served, session)
+        reply = served.ask("POST", "/mcp", PING, {SESSION: session})
+        assert reply.status == 404
+        assert reply.document["error"]["message"].startswith("SESSION_NOT_FOUND: Session not found")
+        again = served.ask("POST", "/mcp", INITIALIZE, {SESSION: session})
+        assert again.status == 200
+        assert again.headers[SESSION] != session
+        secret = mine["registration_token"]
+        # Nothing is ever bound to the old ID: any client could have made it up.
+        for more, trust in (({}, "unverified"), ({"registration_token": secret}, "verified")):
+            sent = tool(served, session, "send_message", **make_message(), **more)
+            assert sent["deliveries"][0]["payload"]["trust"] == trust
+        params = {"name": "send_message", "arguments": make_message()}
+        assert served.rpc("tools/call", {SESSION: session}, **params)["isError"]
+        assert served.ask("GET", "/mcp", None, {SESSION: session}).status == 404
         assert is_there(served, opened(served))
 
 

@@ -81,7 +81,7 @@ def test_the_secret_of_the_connection_has_a_name(here: Place) -> None:
 def test_how_to_stay_verified(here: Place) -> None:
     """In every call; a connection that is remembered needs it no more."""
     alone = note(here.ask("register_agent", **MINE))
-    assert "in every call: as `sender_token` when you send" in alone
+    assert "in every call, as `sender_token` or `registration_token`." in alone
     assert "On this connection" not in alone
     assert "On this connection" in note(here.ask("register_agent", here.caller("one"), **MINE))
 

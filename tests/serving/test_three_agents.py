@@ -13,6 +13,7 @@ from serving.scripted.contributions import Delta
 from serving.scripted.delta_mistakes import DELTA_MISTAKES
 from serving.scripted.mail_mistakes import MAIL_MISTAKES
 from serving.scripted.mistake import ADVISED, APPLIED, REFUSED
+from serving.sessions import warnings_in
 from serving.three_agents import CRITIC, DESIGNER, GENERATOR, THREAD, Played, play
 
 FIRST_ROUND = (*DELTA_MISTAKES, *MAIL_MISTAKES)
@@ -39,6 +40,7 @@ def test_three_agents(tmp_path: Path) -> None:
         check_trust(played)
         check_news(played)
         check_secrets(played)
+        check_warnings(played)
 
 
 def check_phases(played: Played) -> None:
@@ -193,3 +195,16 @@ def check_secrets(played: Played) -> None:
     for secret in secrets:
         assert not any(secret in each for each in said)
         assert not any(secret.encode() in each for each in kept)
+
+
+def check_warnings(played: Played) -> None:
+    """No answer has a warning twice, neither in its text nor in its structured content."""
+    calls = [each for agent in played.agents.values() for each in agent.calls]
+    assert sum(bool(warnings_in(each["value"])) for each in calls) > len(FIRST_ROUND) // 2
+    for each in calls:
+        found = warnings_in(each["value"])
+        assert len(found) == len(set(found)), each
+        for told in map(json.loads, found):
+            line = f"{told['id']} body line {told['line']}: {told['message']}"
+            assert each["text"].count(line) <= 1, each
+            assert each["text"].count(json.dumps(told["message"], ensure_ascii=False)) == 0, each

@@ -94,7 +94,7 @@ def play(folder: Path, outside: Path) -> Iterator[Played]:
     assert brenner("init", cwd=folder).code == 0
     asked(folder, "session", "start", *_KICKOFF)
     status, compiled = [asked(folder, "session", "status", THREAD)], []
-    with Served(project=folder) as server, ExitStack() as stack:
+    with Served("--open-identity", project=folder) as server, ExitStack() as stack:
         places = {GENERATOR: server.url, DESIGNER: str(folder), CRITIC: server.url}
         agents = {
             name: stack.enter_context(_agent(name, place, outside))

@@ -29,6 +29,7 @@ from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.serving import UNKNOWN_RESOURCE
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, UnavailableError
 from brenner.diagnostics.repeats import Repeats, group_repeats
+from brenner.limits import MOST_SHOWN_BYTES
 from brenner.mail.open import with_place
 from brenner.mcp import errors as told
 from brenner.mcp import tools_agents
@@ -129,6 +130,7 @@ def internal_error(where: str, exception: Exception) -> Diagnostic:
 
 
 JSON = "application/json"
+_LONG = "This result has {size:,} characters, and your program may have cut it. {advice}"
 
 
 def call_result(tools: Mapping[str, Tool], name: str, call: Call) -> types.CallToolResult:
@@ -136,8 +138,14 @@ def call_result(tools: Mapping[str, Tool], name: str, call: Call) -> types.CallT
     error.
     """
     answer = call_tool(tools, name, call)
+    tool = tools.get(name)
     try:
-        return result_of(answer)
+        result = result_of(answer)
+        size = sum(len(each.text) for each in result.content if isinstance(each, types.TextContent))
+        if tool and tool.if_long and size > MOST_SHOWN_BYTES and not call.caller.is_checked:
+            hint = _LONG.format(size=size, advice=tool.if_long)
+            return result_of(answer._replace(hints=(*answer.hints, hint)))
+        return result
     except (TypeError, ValueError, RecursionError) as exception:
         return result_of(told.refused_result([internal_error(name, exception)]))
 
@@ -147,10 +155,12 @@ def result_of(answer: ToolResult) -> types.CallToolResult:
     value = answer.value
     is_list = isinstance(value, list | tuple)
     text = _as_json(value)
-    wrapped = {"result": list(value)} if isinstance(value, list | tuple) else value
+    wrapped: Any = {"result": list(value)} if isinstance(value, list | tuple) else value
     shown = text if answer.text is None else _check_encodable(answer.text)
     is_empty = is_list and not value and answer.text is None
-    notes = _check_encodable("\n".join(answer.notes))
+    if answer.hints:
+        wrapped = {**wrapped, "hints": list(answer.hints)}
+    notes = _check_encodable("\n".join((*answer.notes, *answer.hints)))
     texts = [*([] if is_empty else [shown]), *([notes] if notes else [])]
     return types.CallToolResult(
         content=[types.TextContent(text=each) for each in texts],

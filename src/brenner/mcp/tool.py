@@ -160,23 +160,30 @@ class ToolResult(NamedTuple):
     `value` is the structured content; a list is wrapped as `{"result": [...]}`, as the real server
     does. `text` is the text in `content`; without one, the value as JSON. `is_error` means that the
     agent has to act; it is never a protocol error. `notes` are separate texts after a long value,
-    so that they are not missed.
+    so that they are not missed; the value has the same under a key of its own. `hints` are notes
+    that the structured content has under `hints`: some programs show a model only that, and some
+    only the texts.
     """
 
     value: object
     text: str | None = None
     is_error: bool = False
     notes: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
 
 
 class Tool(NamedTuple):
-    """One tool. `about` is all that a model reads of it: every session pays for each word."""
+    """One tool. `about` is all that a model reads of it: every session pays for each word.
+
+    `if_long` says how to get less if a result is so long that programs of agents cut it.
+    """
 
     name: str
     about: str
     arguments: tuple[Argument, ...]
     run: Callable[[Call], ToolResult]
     is_read_only: bool = False
+    if_long: str = ""
 
 
 class Resource(NamedTuple):

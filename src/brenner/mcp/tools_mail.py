@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -29,9 +30,10 @@ from brenner.mcp.agent_mail_format import (
     since_time,
     summarise,
 )
-from brenner.mcp.errors import violation_lines
+from brenner.mcp.errors import violation_json, violation_lines
 from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
 from brenner.mcp.untrusted_text import framed_result
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import (
     Envelope,
@@ -53,7 +55,7 @@ from brenner.services.send import stored_with_warning
 from brenner.services.send_checks import match_by_case, name_notes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from brenner.mail.model import Agent
 
@@ -119,9 +121,8 @@ def send_message(call: Call) -> ToolResult:
     kept = _send(call, message, importance, name_notes(matched))
     if isinstance(kept, ToolResult):
         return kept
-    payload, warnings, notes = kept
-    value = {**_delivery_json(call, payload), "attachments": [], **warnings}
-    return ToolResult(value, notes=notes)
+    payload, warnings = kept
+    return warnings.beside({**_delivery_json(call, payload), "attachments": []})
 
 
 def reply_message(call: Call) -> ToolResult:
@@ -142,10 +143,8 @@ def reply_message(call: Call) -> ToolResult:
     kept = _send(call, message, importance, name_notes(matched), original.id)
     if isinstance(kept, ToolResult):
         return kept
-    payload, warnings, notes = kept
-    delivered = _delivery_json(call, payload)
-    value = {**payload, "reply_to": original.id, **delivered, **warnings}
-    return ToolResult(value, notes=notes)
+    payload, warnings = kept
+    return warnings.beside({**payload, "reply_to": original.id, **_delivery_json(call, payload)})
 
 
 def _with_registered_names(call: Call) -> tuple[Call, dict[str, str]]:
@@ -199,10 +198,10 @@ def _send(
     importance: Importance,
     names: list[Diagnostic],
     reply_to: int | None = None,
-) -> tuple[JsonObject, JsonObject, tuple[str, ...]] | ToolResult:
+) -> tuple[JsonObject, SentWarnings] | ToolResult:
     """Store a message if the sender may send it; return an error result if nothing was stored.
 
-    Otherwise return the message, warnings about it, and notes for the agent.
+    Otherwise return the message and warnings about it.
     """
     agents = call.workspace.mailbox.agents()
     faults = _unsupported_arguments(call) or _unknown_sender(call, message.sender, agents)
@@ -218,22 +217,40 @@ def _send(
     if receipt.sent is None:
         return _not_sent(told.refused_result(receipt.violations, corrected))
     found = (*receipt.violations, *names, *doubts)
-    violations = [told.with_tool_fix(each).to_json() for each in found]
-    said: JsonObject = {"violations": violations, "corrected": corrected}
     # No store access from here on: a sent message must not be reported as a failure.
     payload = sent_json(receipt.sent.stored, agent_numbers(agents))
-    notes = _notes(receipt.sent.stored, found) if found else ()
-    return payload, {name: value for name, value in said.items() if value}, notes
+    return payload, _sent_warnings(receipt.sent.stored, found, corrected)
 
 
-def _notes(stored: StoredMessage, found: Iterable[Diagnostic]) -> tuple[str, ...]:
-    """Return the notes that an agent must not miss. What may quote other agents is framed."""
+class SentWarnings(NamedTuple):
+    """What an agent must not miss about a message that was sent."""
+
+    said: JsonObject
+    notes: tuple[str, ...]
+    corrected: JsonObject
+
+    def beside(self, value: JsonObject) -> ToolResult:
+        """Return the result of sending. Its texts have each warning once: as a note."""
+        whole = {**value, **self.said, **self.corrected}
+        text = json.dumps(value | self.corrected, ensure_ascii=False, separators=(",", ":"))
+        return ToolResult(whole, text if self.notes else None, notes=self.notes)
+
+
+def _sent_warnings(
+    stored: StoredMessage, found: Sequence[Diagnostic], corrected: JsonObject | None
+) -> SentWarnings:
+    """Return the warnings. What may quote other agents is framed."""
+    fix: JsonObject = {"corrected": corrected} if corrected else {}
+    if not found:
+        return SentWarnings({}, (), fix)
     message = stored.message
     report, _ = check_composed(message)
     own = [explain_role_in_subject(message, each) for each in report.violations]
-    said = f"Message {stored.id} was sent, with these warnings:"
-    framed = framed_result({}, (said, *violation_lines(found, own)))
-    return tuple((framed.text or "").split("\n"))
+    title = f"Message {stored.id} was sent, with these warnings:"
+    violations = [violation_json(each, own) for each in found]
+    framed = framed_result({"violations": violations}, (title, *violation_lines(found, own)))
+    said = framed.value if isinstance(framed.value, dict) else {}
+    return SentWarnings(said, tuple((framed.text or "").split("\n")), fix)
 
 
 def _not_sent(answer: ToolResult) -> ToolResult:
@@ -419,6 +436,8 @@ TOOLS: tuple[Tool, ...] = (
         ),
         _fetch_inbox,
         is_read_only=True,
+        if_long="Call again with a smaller `limit`, or without bodies; "
+        "`resource://message/{id}` has one message.",
     ),
     Tool(
         "mark_message_read",
@@ -438,6 +457,8 @@ TOOLS: tuple[Tool, ...] = (
         (_PROJECT, Argument("query", required=True), _LIMIT),
         _search_messages,
         is_read_only=True,
+        if_long="Call again with a smaller `limit` or more words; "
+        "`resource://message/{id}` has one message.",
     ),
     Tool(
         "summarize_thread",

@@ -227,14 +227,17 @@ def _posted_result(
         "violations": [violation_json(each, own) for each in said],
         "owed_acks": owed,
     }
+    first, hints = _first_line(value, outcome), [*_hints(value, outcome)]
+    items = [*(_known_items(*outcome) if outcome else ())]
+    value["hints"] = [*([first] if _is_notable(value, outcome) else []), *items, *hints]
     lines = (
-        *_first_lines(value, outcome),
+        first,
         *violation_lines([each for each in said if each.code is WOULD_BE_REFUSED], own),
-        *(_known_items(*outcome) if outcome else ()),
-        *_posted_lines(value, entries),
+        *items,
+        *_posted_lines(entries),
         *_corrected_lines(prepared),
         *violation_lines([each for each in said if each.code is not WOULD_BE_REFUSED], own),
-        *([_owed_acks_line(owed)] if owed else ()),
+        *hints,
     )
     return framed_result(value, lines)
 
@@ -291,18 +294,37 @@ def _readings(entry: Entry) -> list[object]:
     return [block.value for text in texts for block in read_deltas(text)]
 
 
-def _first_lines(value: dict[str, object], outcome: ExpectedResult | None) -> Iterator[str]:
-    """Yield that the message is posted, and at once if some of its blocks would be rejected."""
+def _refused_count(outcome: ExpectedResult | None) -> int:
+    return sum(each.state is BlockOutcome.REFUSED for each in outcome[0]) if outcome else 0
+
+
+def _is_notable(value: dict[str, object], outcome: ExpectedResult | None) -> bool:
+    """Return whether the first line has more than that the message is posted."""
+    return _refused_count(outcome) > 0 or not value["is_new"]
+
+
+def _first_line(value: dict[str, object], outcome: ExpectedResult | None) -> str:
+    """Return that the message is posted, and at once if some of its blocks would be rejected."""
     again = "" if value["is_new"] else " It was posted before: nothing was sent again."
     base = f" on v{value['base']}" if value["base"] is not None else ""
     posted = f"Posted message {value['message_id']} to {value['thread_id']}{base}"
-    entries = outcome[0] if outcome else ()
-    refused = sum(each.state is BlockOutcome.REFUSED for each in entries)
+    refused = _refused_count(outcome)
     if not refused:
-        yield f"{posted}.{again}"
-        return
-    many = f"{refused} of {len(entries)} deltas"
-    yield f"{posted}, but {many} would be rejected. Correct these and post them again:{again}"
+        return f"{posted}.{again}"
+    many = f"{refused} of {len(outcome[0]) if outcome else 0} deltas"
+    return f"{posted}, but {many} would be rejected. Correct these and post them again.{again}"
+
+
+def _hints(value: dict[str, object], outcome: ExpectedResult | None) -> Iterator[str]:
+    """Yield what the agent should know or do, in our own words."""
+    if value["trust"] == Trust.UNVERIFIED:
+        who = "you did not pass" if value["is_new"] else "it was posted without"
+        yield f"It is marked as unverified: {who} your secret (`sender_token`)."
+    if outcome is None:
+        yield "The result of its deltas is not known before the next compile."
+    owed = value["owed_acks"]
+    if isinstance(owed, list) and owed:
+        yield _owed_acks_line(owed)
 
 
 def _known_items(entries: Sequence[Entry], active: Sequence[str]) -> Iterator[str]:
@@ -314,12 +336,8 @@ def _known_items(entries: Sequence[Entry], active: Sequence[str]) -> Iterator[st
         yield f"Active items: {', '.join(ids[:_MOST_IDS])}{more}." if ids else _NO_ITEMS
 
 
-def _posted_lines(value: dict[str, object], entries: tuple[Entry, ...] | None) -> Iterator[str]:
-    if value["trust"] == Trust.UNVERIFIED:
-        who = "you did not pass" if value["is_new"] else "it was posted without"
-        yield f"It is marked as unverified: {who} your secret (`sender_token`)."
+def _posted_lines(entries: tuple[Entry, ...] | None) -> Iterator[str]:
     if entries is None:
-        yield "The result of its deltas is not known before the next compile."
         return
     yield "Expected result of the next compile:"
     for each in entries:

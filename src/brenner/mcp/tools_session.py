@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from itertools import accumulate
+from typing import TYPE_CHECKING, cast
 
 from brenner.diagnostics.catalogue import closest_code, find_code
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.codes.messages import MESSAGE_TOO_LARGE, UNKNOWN_CODE
 from brenner.diagnostics.model import INFO, Code, Diagnostic, RequestError, Summary, worst_first
 from brenner.lazy_pattern import lazy_pattern
+from brenner.limits import MOST_SHOWN_BYTES
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.markdown.blocks import parse_blocks
 from brenner.mcp import tools_artifact as artifact_tool
@@ -325,6 +328,12 @@ def next_steps_of_all(waiting: tuple[WaitingSession, ...]) -> list[str]:
 # The kickoff in `brenner_task`, shortened, as foreign text
 
 
+def _shortened(text: str) -> str:
+    if len(text) <= _MOST:
+        return text
+    return f"{text[:_MOST]}…\n(cut: {len(text)} characters in all)"
+
+
 _SECTIONS = ("Current State", "Context", "Excerpt", "Initial Hypotheses", "Constraints")
 _MOST = 4_000  # characters
 
@@ -340,9 +349,7 @@ def kickoff_excerpt(mailbox: Mailbox, task: AgentTask) -> ForeignText | None:
     there, lines = parse_sections(parse_blocks(body)), body.split("\n")
     found = [find_section(there, name) for name in _SECTIONS]
     texts = ["\n".join(lines[each.line - 1 : each.contents[-1].end]) for each in found if each]
-    said = "\n\n".join(texts)
-    if len(said) > _MOST:
-        said = f"{said[:_MOST]}…\n(cut: {len(said)} characters in all)"
+    said = _shortened("\n\n".join(texts))
     author = author_of(mailbox, kickoff.message.sender, kickoff.id)
     return ForeignText(said, (author,)) if said else None
 
@@ -369,7 +376,42 @@ def run_task(call: Call) -> ToolResult:
         thread_id = waiting[0][0].thread_id
     task = load_task(workspace, agent, thread_id)
     value = {"agent": agent, "unread_mail": unread, **_task_json(workspace, task)}
-    return framed_result(value, _task_lines(value, task))
+    value["hints"] = hints = _left_out_rows(value)
+    return framed_result(value, (*_task_lines(value, task), *hints))
+
+
+# The lists of a task, and where the agent finds the rows that a result has no room for
+_ROWS = {
+    "owed_acks": "`fetch_inbox` lists all messages to you.",
+    "refused": "Correct these first, then call `brenner_task` again.",
+    "waiting_for_you": "Answer these first, then call `brenner_task` again.",
+    "critiques": "`brenner_artifact` with `section`: adversarial_critique shows all.",
+    "critique_messages": "`search_messages` with type:CRITIQUE shows all.",
+}
+
+
+def _left_out_rows(value: dict[str, object]) -> list[str]:
+    """Remove the rows that do not fit into what programs of agents show. Return what is left out.
+
+    Each list has at least its first row.
+    """
+    counts, hints = value["counts"], []
+    rows: dict[str, list[object]] = {name: cast("list[object]", value[name]) for name in _ROWS}
+    left = MOST_SHOWN_BYTES - _size({key: each for key, each in value.items() if key not in _ROWS})
+    for name, listed in rows.items():
+        sizes = accumulate(map(_size, listed))
+        kept = max(sum(size <= left for size in sizes), 1)
+        value[name] = shown = listed[:kept]
+        left -= sum(map(_size, shown))
+        total = counts[name] if isinstance(counts, dict) else len(listed)
+        if len(shown) < total:
+            words = name.replace("_", " ")
+            hints.append(f"{len(shown)} of {total} {words} are shown. {_ROWS[name]}")
+    return hints
+
+
+def _size(value: object) -> int:
+    return len(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
 
 
 # All sessions
@@ -387,7 +429,7 @@ def _all(agent: str, unread: int | None, waiting: tuple[WaitingSession, ...]) ->
     lines: list[str | ForeignText] = [f"{agent}: {len(waiting)} sessions wait for you."]
     for overview, turn, _ in waiting[:_TASK_TOOL_MOST]:
         lines.append(f"- {overview.thread_id}: {_TURN_WORDS[turn] if turn else 'ACKs due'}")
-        lines.append(ForeignText(overview.question))
+        lines.append(ForeignText(_shortened(overview.question)))
     return framed_result(value, [*lines, *following])
 
 
@@ -401,7 +443,7 @@ def _waiting_json(
         "round": overview.round,
         "phase": overview.phase.value if overview.phase else None,
         "version": overview.version,
-        "question": ForeignText(overview.question),
+        "question": ForeignText(_shortened(overview.question)),
     }
 
 
@@ -455,7 +497,7 @@ def _outputs(task: AgentTask) -> str | None:
 def _question(mailbox: Mailbox, task: AgentTask) -> ForeignText:
     source = task.asked
     authors = (author_of(mailbox, source.agent, source.message_id),) if source else ()
-    return ForeignText(task.status.question, authors)
+    return ForeignText(_shortened(task.status.question), authors)
 
 
 def _cancelled_json(mailbox: Mailbox, found: Cancellation | None) -> dict[str, object] | None:
@@ -497,7 +539,7 @@ def _message_json(mailbox: Mailbox, each: OpenMessage) -> dict[str, object]:
 def _critique_json(mailbox: Mailbox, task_critique: TaskCritique) -> dict[str, object]:
     critique, attack, own_items, source = task_critique
     authors = (author_of(mailbox, source.agent, source.message_id),) if source else ()
-    said = f"{critique.name}\n{attack}\nStatus: {critique.status}"
+    said = f"{critique.name}\n{_shortened(attack)}\nStatus: {critique.status}"
     return {
         "item": plain_or_foreign(critique.item, ITEM_ID),
         "critique": ForeignText(said, authors),

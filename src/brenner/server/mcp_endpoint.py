@@ -4,6 +4,11 @@ Clients of protocol 2026-07-28 say so in a header, and each of their requests is
 clients initialise a session and name it in every request. Some programs, such as clients of Agent
 Mail, just post a request and get an answer. A session manager of the SDK is either stateful or
 stateless, so there are two of them over one server.
+
+A session does not survive a restart of the server. Its client gets 404, as the protocol demands,
+and should then initialise a new one. Codex and Claude Code do. Gemini CLI does not: it goes on with
+the old ID for ever. So a client that repeats the ID of an unknown session gets an answer without a
+session.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import OrderedDict
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +40,7 @@ if TYPE_CHECKING:
     from mcp.server import Server
     from starlette.types import Message, Receive, Scope, Send
 
+    from brenner.diagnostics.model import Diagnostic
     from brenner.server.settings import ServeSettings
 
 # Sessions
@@ -44,6 +51,7 @@ if TYPE_CHECKING:
 
 
 _LEFT_SECONDS = 600.0  # an unauthenticated session unused for so long may be evicted first
+_MOST_REFUSED = 10_000
 
 
 class SessionTable:
@@ -62,6 +70,10 @@ class SessionTable:
         self._is_bound = is_bound
         self._clock = clock
         self._open: dict[str, tuple[float, int]] = {}  # last use, and requests under way
+        self._refused: OrderedDict[str, None] = OrderedDict()
+
+    def __contains__(self, session: str) -> bool:
+        return session in self._open
 
     def __len__(self) -> int:
         return len(self._open)
@@ -73,6 +85,17 @@ class SessionTable:
     def forget(self, session: str) -> None:
         """Remove a session that has ended."""
         self._open.pop(session, None)
+
+    def refuse(self, session: str) -> bool:
+        """Record that the client of an unknown session was told. Return whether it had been told
+        before.
+        """
+        if session in self._refused:
+            return True
+        self._refused[session] = None
+        while len(self._refused) > _MOST_REFUSED:
+            self._refused.popitem(last=False)
+        return False
 
     @contextmanager
     def used(self, session: str) -> Iterator[None]:
@@ -113,6 +136,7 @@ _INVALID_REQUEST = -32600
 _OK = range(200, 300)
 _BUSY = Refusal(503, codes.SERVER_BUSY.at(), ((b"retry-after", b"60"),))
 _GONE = 404
+_SESSION_NOT_FOUND = -32001  # as the other SDKs of the protocol have it, and clients look for it
 
 
 class McpEndpoint:
@@ -166,16 +190,20 @@ class McpEndpoint:
         body, receive = message.get("body", b""), replay_first(message, receive)
         send = as_event_stream(answer.send) if _wants_events(headers) else answer.send
         version = headers.get(_VERSION, b"").decode("latin-1")
+        session = headers.get(_SESSION, b"").decode("latin-1")
         if body.lstrip()[:1] == b"[":
-            await _batch(answer.send)
+            await _json_rpc_error(answer.send, 400, _INVALID_REQUEST, codes.NO_BATCHES.at())
         elif version and version not in HANDSHAKE_PROTOCOL_VERSIONS:
             await self._stateless.handle_request(scope, receive, send)
-        elif _SESSION in headers:
+        elif session in self._sessions:
             await self._in_session(scope, receive, answer, send)
         elif _method(body) == _INITIALIZE:
-            await self._open_session(scope, receive, answer, send)
+            await self._open_session(_without_session(scope), receive, answer, send)
+        elif session and not self._sessions.refuse(session):
+            found = codes.SESSION_NOT_FOUND.at()
+            await _json_rpc_error(answer.send, _GONE, _SESSION_NOT_FOUND, found)
         else:
-            await self._stateless.handle_request(scope, receive, send)
+            await self._stateless.handle_request(_without_session(scope), receive, send)
 
     async def _open_session(
         self, scope: Scope, receive: Receive, answer: ResponseTracker, send: Send
@@ -199,6 +227,8 @@ class McpEndpoint:
             await self._stateful.handle_request(scope, receive, send or answer.send)
         if answer.status == _GONE or scope["method"] == "DELETE":
             self._sessions.forget(session)
+        if answer.status == _GONE and scope["method"] == "POST":
+            self._sessions.refuse(session)
 
     async def _end(self, session: str, scope: Scope) -> None:
         """End an unauthenticated session as its own client would."""
@@ -211,6 +241,11 @@ def _with_accept_header(scope: Scope, kinds: bytes) -> Scope:
     """Set the `Accept` header that the SDK requires: plain clients send any or none."""
     others = [each for each in scope["headers"] if each[0] != _ACCEPT]
     return {**scope, "headers": [*others, (_ACCEPT, kinds)]}
+
+
+def _without_session(scope: Scope) -> Scope:
+    """Remove the ID of a session that does not exist (any more)."""
+    return {**scope, "headers": [each for each in scope["headers"] if each[0] != _SESSION]}
 
 
 def _wants_events(headers: dict[bytes, bytes]) -> bool:
@@ -236,14 +271,13 @@ def _method_not_allowed(scope: Scope) -> Refusal:
     return Refusal(405, codes.METHOD_NOT_ALLOWED.at(**words), ((b"allow", b"POST"),))
 
 
-async def _batch(send: Send) -> None:
-    """Refuse a batch with a JSON-RPC error that belongs to no request."""
-    found = codes.NO_BATCHES.at()
+async def _json_rpc_error(send: Send, status: int, code: int, found: Diagnostic) -> None:
+    """Refuse a request with a JSON-RPC error that belongs to no request."""
     said = f"{found.id}: {found.message} {found.fix}"
-    error = {"code": _INVALID_REQUEST, "message": said}
+    error = {"code": code, "message": said}
     body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode()
     headers = [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": 400, "headers": headers})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 

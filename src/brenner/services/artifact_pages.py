@@ -12,13 +12,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from brenner.lazy_pattern import lazy_pattern
+from brenner.limits import MOST_SHOWN_BYTES
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.grammar import ITEM_ID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-MOST_PAGE_BYTES = 30_000  # as a JSON string in UTF-8, which is what a program counts
+MOST_PAGE_BYTES = MOST_SHOWN_BYTES  # as a JSON string in UTF-8, which is what a program counts
 _MOST_BYTES_OF_A_CHARACTER = 6  # as JSON in UTF-8
 _SECTION = "## "
 _ID = ITEM_ID.pattern

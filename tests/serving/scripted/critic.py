@@ -39,7 +39,7 @@ class Critic:
         asked = urllib.request.Request(self._url, json.dumps(request).encode(), _HEADERS)  # noqa: S310
         with urllib.request.urlopen(asked, timeout=60) as response:  # noqa: S310
             result = json.load(response)["result"]
-        text = result["content"][0]["text"] if result["content"] else ""
+        text = "\n".join(each["text"] for each in result["content"])
         answer = Answer(bool(result.get("isError")), result["structuredContent"], text)
         return noted(tool, arguments, answer, self._secrets)
 

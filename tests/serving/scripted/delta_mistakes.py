@@ -69,7 +69,7 @@ def _targets() -> Iterator[Mistake]:
     nowhere = edit("C1", attack="Edited as C99 first")
     wrong = {**nowhere, "target_id": "C99"}
     mistake = meant_otherwise("target that is not there", "INVALID_TARGET", wrong, nowhere, base=0)
-    yield mistake._replace(outcome=ADVISED)
+    yield mistake._replace(outcome=ADVISED, more={"anyway": True})
     named = critique("Added with a target")
     yield meant_otherwise(
         "ADD with a target", "UNEXPECTED_TARGET", {**named, "target_id": "C7"}, named

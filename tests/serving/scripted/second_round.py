@@ -44,4 +44,5 @@ def second_round(items: list[dict[str, Any]]) -> Iterator[Mistake]:
 
 
 def _told(name: str, code: str, sent: tuple[Any, ...], meant: tuple[Any, ...]) -> Mistake:
-    return Mistake(name, code, meant, proper(*sent, base=BASE), ADVISED, base=BASE)
+    anyway = {"anyway": True}  # each is the only block of its message
+    return Mistake(name, code, meant, proper(*sent, base=BASE), ADVISED, base=BASE, more=anyway)

@@ -147,6 +147,13 @@ NO_SUCH_PAGE = error(
     "Open the start page, /. Agents connect to /mcp (or /api).",
     f"{_HTTP_SPEC}, 404 Not Found",
 )
+SESSION_NOT_FOUND = error(
+    "SESSION_NOT_FOUND",
+    "Session not found: the server was restarted, or the session has ended. No changes were made.",
+    "Call again. The server does not know you on this connection any more: pass your name and your "
+    "`registration_token` in every call.",
+    _TRANSPORT_SPEC,
+)
 NO_BATCHES = error(
     "NO_BATCHES",
     "The body is a list, but a request is one JSON object. No changes were made.",

@@ -284,7 +284,7 @@ class RpcClient:
         if value is None:
             values = [self._value(text) for text in texts]
             return values[0] if len(values) == 1 else values
-        if isinstance(value, Mapping) and list(value) == ["result"]:
+        if isinstance(value, Mapping) and value.keys() in ({"result"}, {"result", "hints"}):
             return value["result"]  # structured content is an object, so a list is wrapped
         return value
 
