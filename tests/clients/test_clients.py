@@ -22,7 +22,7 @@ from clients.lab import (
     good_round,
     open_lab,
 )
-from clients.programs import CLAUDE, CODEX, CODEX_CODE, PROGRAMS, Ended, Program
+from clients.programs import CLAUDE, CODEX, CODEX_CODE, GEMINI, PROGRAMS, Ended, Program
 from clients.scripted_model import Call, Do, Fail, Found, Say, ScriptedModel
 from serving.scripted.contributions import critique, proper
 
@@ -106,14 +106,19 @@ def test_two_agents(program: Program, transport: str, tmp_path: Path, model: Scr
 
 @every_program
 def test_restart(program: Program, tmp_path: Path, model: ScriptedModel) -> None:
-    """The server is started anew in the middle of the round, and the program goes on."""
+    """The server is started anew in the middle of the round, and the program goes on.
+
+    Gemini never begins a new session. Its model reads that the call failed, and calls again.
+    """
     with open_lab(tmp_path) as lab:
         assert lab.server
         work = good_round(program, AGENT, "Gradient")
-        script = model.script(AGENT, [*work[:2], Do(lab.server.restart), *work[2:]])
+        failed = work[2:3] if program == GEMINI else []
+        script = model.script(AGENT, [*work[:2], Do(lab.server.restart), *failed, *work[2:]])
         lab.connect(program)
         lab.ready(program, AGENT, model).run()
         script.check()
+        assert ("Call again" in script.results[2]) is (program == GEMINI)
         check_round(lab, AGENT)
 
 
