@@ -103,14 +103,14 @@ def open_lab(folder: Path, transport: str = HTTP, token: str | None = None) -> I
         yield Lab(project, server)
 
 
-def hypothesis(name: str, **more: object) -> dict[str, Any]:
+def hypothesis(name: str) -> dict[str, Any]:
     """Return a delta, without the anchors that it must have."""
     payload = {"name": name, "claim": f"{name} decides", "mechanism": "It acts on every division"}
     return {
         "operation": "ADD",
         "section": "hypothesis_slate",
         "rationale": "No other explains it",
-        "payload": {**payload, **more},
+        "payload": payload,
     }
 
 

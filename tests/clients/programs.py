@@ -21,7 +21,7 @@ _ENVIRONMENT = {
     **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), _NOWHERE),
     **dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), _NOWHERE),
     **dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost"),
-    **dict.fromkeys(("NO_COLOR", "CI", "DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER"), "1"),
+    **dict.fromkeys(("NO_COLOR", "DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER"), "1"),
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "LANG": "C.UTF-8",
 }
@@ -108,12 +108,13 @@ def environment(
     program: Program, home: Path, project: Path, model: str, key: str, **more: str
 ) -> dict[str, str]:
     """Return all variables with which a program runs; its home is set up with that."""
-    home.mkdir(parents=True, exist_ok=True)
+    temporary = home / "tmp"
+    temporary.mkdir(parents=True, exist_ok=True)
     path = os.pathsep.join([str(programs_folder()), os.environ["PATH"]])
     return {
         "PATH": path,
         "HOME": str(home),
-        "TMPDIR": str(home),
+        "TMPDIR": str(temporary),
         **_ENVIRONMENT,
         **program.set_up(home, project, model),
         program.key: key,

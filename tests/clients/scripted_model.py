@@ -95,7 +95,7 @@ class Script:
 
     def __init__(self, key: str, parts: Iterable[Sequence[Turn]]) -> None:
         self.key = key
-        self.prompts: list[str] = []  # each once
+        self.prompts: list[str] = []  # one for each part that was begun
         self.offered: tuple[str, ...] = ()  # tools in the last request
         self.results: tuple[str, ...] = ()  # of tools, in the last request's conversation
         self.faults: list[str] = []
@@ -121,11 +121,14 @@ class Script:
         """Take note of a request; return the number of its part."""
         prompt = conversation.prompts[-1] if conversation.prompts else ""
         with self._lock:
-            if prompt not in self.prompts:
-                self.prompts.append(prompt)
             self.offered = tuple(each.full_name for each in conversation.tools)
             self.results = conversation.results
-            return self.prompts.index(prompt)
+            parts = [part for part, each in enumerate(self.prompts) if each == prompt]
+            is_again = bool(parts) and parts[-1] in self._ended and not conversation.turns
+            if not parts or is_again:
+                parts.append(len(self.prompts))
+                self.prompts.append(prompt)
+            return parts[-1]
 
     def due(self, part: int, turns: int) -> tuple[list[Do], Turn]:
         """Return what to do first, and the turn that is due after so many turns of a part."""

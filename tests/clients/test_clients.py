@@ -23,7 +23,7 @@ from clients.lab import (
     open_lab,
 )
 from clients.programs import CLAUDE, CODEX, CODEX_CODE, GEMINI, PROGRAMS, Ended, Program
-from clients.scripted_model import Call, Do, Fail, Found, Say, ScriptedModel
+from clients.scripted_model import Call, Cut, Do, Fail, Found, Say, ScriptedModel
 from serving.scripted.contributions import critique, proper
 
 every_program = pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
@@ -173,19 +173,21 @@ def publish_long_version(lab: Lab, file: Path) -> None:
     assert lab.ask("compile", THREAD)["ledger"]["applied"] == len(_ATTACKS)
 
 
+@pytest.mark.parametrize("fault", [Fail(429, {"retry-after": "1"}), Cut()], ids=["limit", "cut"])
 @every_program
-def test_model_fails(program: Program, tmp_path: Path, model: ScriptedModel) -> None:
+def test_model_fails(
+    program: Program, fault: Fail | Cut, tmp_path: Path, model: ScriptedModel
+) -> None:
     """A failure of the model's service for a moment loses nothing, and a second run goes on."""
-    limit = Fail(429, {"retry-after": "1"})
     script = model.script(
-        AGENT, [limit, Call("brenner_task"), Say("Read.")], [Call("fetch_inbox"), Say("Empty.")]
+        AGENT, [fault, Call("brenner_task"), Say("Read.")], [Call("fetch_inbox"), Say("Read.")]
     )
     with open_lab(tmp_path, STDIO) as lab:
         lab.connect(program)
         ready = lab.ready(program, AGENT, model)
         ready.run()
         assert THREAD in script.results[0]
-        ready.run("Anything else?")
+        ready.run()
         script.check()
 
 
