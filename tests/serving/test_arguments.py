@@ -236,7 +236,9 @@ def test_every_argument_is_accepted_or_reported(given: dict[str, object]) -> Non
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: str(tool.name))
 def test_every_tool_accepts_tokens_and_what_clients_add(tool: Tool) -> None:
     """Either name of a token fills both; a client's own argument is ignored, whatever it is."""
-    least = {each.name: [] for each in tool.arguments if each.kind is ArgumentKind.DELTAS}
+    least: dict[str, Any] = {
+        each.name: [] for each in tool.arguments if each.kind is ArgumentKind.DELTAS
+    }
     names = ("sender_token", "registration_token")
     for name in names:
         given = {**least, name: "brs_x", "wait_for_previous": {"any": [1]}}

@@ -102,7 +102,7 @@ def test_long_lists_say_how_to_get_less() -> None:
     here = in_session()
     for _ in range(20):
         send(here.workspace, BEA, "News", LONG, (ANN,))
-    asked = {"agent_name": ANN, "include_bodies": True}
+    asked: dict[str, Any] = {"agent_name": ANN, "include_bodies": True}
     structured, text = shown(here, "fetch_inbox", **asked)
     value = json.loads(structured)
     assert list(value) == ["result", "hints"]
@@ -113,6 +113,27 @@ def test_long_lists_say_how_to_get_less() -> None:
     assert list(json.loads(shown(here, "fetch_inbox", ours, **asked)[0])) == ["result"]
     assert list(json.loads(shown(here, "fetch_inbox", **asked, limit=5)[0])) == ["result"]
     assert "hints" in json.loads(shown(here, "search_messages", query="somites")[0])
+
+
+def test_agents_get_as_many_bodies_as_their_programs_show() -> None:
+    """In a session, but not our own programs: the first body, and others while there is room."""
+    here = in_session()
+    for number in range(20):
+        send(here.workspace, BEA, f"News {number}", LONG, (ANN,))
+    asked: dict[str, Any] = {"agent_name": ANN, "include_bodies": True}
+    agent = here.caller("session")
+    structured, text = shown(here, "fetch_inbox", agent, **asked)
+    assert_short(structured, text)
+    bodies = ["body_md" in each for each in json.loads(structured)["result"]]
+    assert sorted(bodies, reverse=True) == bodies
+    assert 1 < sum(bodies) < 20
+    found: Any = here.ask("search_messages", agent, query="somites").value
+    assert sum("body_left_out" in each for each in found["result"]) > 10
+    ours: Any = here.ask("fetch_inbox", agent._replace(is_checked=True), **asked).value
+    assert all("body_md" in each for each in ours)
+    send(here.workspace, BEA, "Longest", LONG * 20, (ANN,))
+    newest: Any = here.ask("fetch_inbox", agent, **asked).value
+    assert ["body_md" in each for each in newest] == [True] + [False] * 19
 
 
 def test_hints_of_a_post() -> None:

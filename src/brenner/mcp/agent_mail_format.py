@@ -18,7 +18,7 @@ from brenner.diagnostics.codes.serving import (
 )
 from brenner.diagnostics.model import RequestError
 from brenner.lazy_pattern import lazy_pattern
-from brenner.limits import MOST_ANSWERED_BYTES
+from brenner.limits import MOST_ANSWERED_BYTES, MOST_SHOWN_BYTES
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.search import Query, parse_time
 from brenner.protocol.message_types import KICKOFF, wants_ack
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from brenner.config import Project
     from brenner.mail.model import Agent, InboxMessage
-    from brenner.mcp.tool import Call
+    from brenner.mcp.tool import Call, Caller
     from brenner.protocol.messages import Message
 
 # The project: a server has one, and mail for another is refused
@@ -294,6 +294,7 @@ BODY, LEFT_OUT = "body_md", "body_left_out"
 _NAMES = ("subject", "thread_id")
 _OTHER_BYTES = 400  # of a message, about
 _MOST_LISTED_BYTES = 2 * MOST_ANSWERED_BYTES
+_MOST_SHOWN_BODIES = MOST_SHOWN_BYTES * 2 // 3  # the other keys of twenty messages need the rest
 _HOW = "The result would be too long: read resource://message/{id}, or fetch fewer messages."
 
 
@@ -317,12 +318,23 @@ class ResponseSize:
         if BODY not in shape:
             return shape
         self._bodies -= _size(shape[BODY])
-        self.is_full = self.is_full or self._bodies < 0  # who reads on finds no more of them
+        # The first body is always there, and after one without room there are no more.
+        self.is_full = self.is_full or (self._bodies < 0 and self.last is not None)
         if not self.is_full:
             self.last = shape["id"]
             return shape
         kept = {name: value for name, value in shape.items() if name != BODY}
         return kept | {LEFT_OUT: _HOW.format(id=shape["id"])}
+
+
+def response_size(caller: Caller) -> ResponseSize:
+    """Return the room of a result with messages.
+
+    Programs of agents begin a session, and cut long results. Our own programs, and clients that
+    just post a request, get all bodies that the server can send at once.
+    """
+    is_agent = caller.connection is not None and not caller.is_checked
+    return ResponseSize(_MOST_SHOWN_BODIES) if is_agent else ResponseSize()
 
 
 def _size(text: object) -> int:
@@ -347,7 +359,7 @@ def since_time(written: str, argument: str = "since_ts") -> datetime | None:
 
 
 def inbox(  # noqa: PLR0913  (one parameter per argument of the tools)
-    mailbox: Mailbox,
+    call: Call,
     name: str,
     limit: int,
     *,
@@ -356,8 +368,9 @@ def inbox(  # noqa: PLR0913  (one parameter per argument of the tools)
     since: datetime | None = None,
 ) -> list[JsonObject]:
     """Return the messages, newest first; with `since` only those after that time."""
+    mailbox = call.workspace.mailbox
     mailbox.agent(name)  # an unknown name has no inbox, however little of it is asked for
-    known, room = agent_numbers(mailbox.agents()), ResponseSize()
+    known, room = agent_numbers(mailbox.agents()), response_size(call.caller)
     newest = iterate_inbox(mailbox, name)
     newer = takewhile(lambda each: since is None or each.stored.at > since, newest)
     wanted = (

@@ -12,10 +12,10 @@ from brenner.mail.search import Query
 from brenner.mcp import agent_mail_format
 from brenner.mcp.agent_mail_format import (
     JsonObject,
-    ResponseSize,
     format_time,
     inbox,
     message_json,
+    response_size,
     sent_json,
     since_time,
 )
@@ -66,7 +66,7 @@ def _all_agents(call: Call) -> object:
 def _inbox(call: Call) -> object:
     name = call.text("agent")
     found = inbox(
-        call.workspace.mailbox,
+        call,
         name,
         _limit(call),
         urgent_only=_flag(call, "urgent_only"),
@@ -79,7 +79,10 @@ def _inbox(call: Call) -> object:
 def _outbox(call: Call) -> object:
     """Return what an agent sent. If not all bodies fit, say before which message to continue."""
     name, bodies = call.text("agent"), _flag(call, "include_bodies")
-    known, room = agent_mail_format.agent_numbers(call.workspace.mailbox.agents()), ResponseSize()
+    known, room = (
+        agent_mail_format.agent_numbers(call.workspace.mailbox.agents()),
+        response_size(call.caller),
+    )
     shapes = [
         (
             message_order(each),
@@ -117,7 +120,7 @@ def _thread(call: Call) -> object:
     thread_id, bodies = call.text("thread_id"), _flag(call, "include_bodies")
     mailbox = call.workspace.mailbox
     known = agent_mail_format.agent_numbers(mailbox.agents())
-    room = ResponseSize()
+    room = response_size(call.caller)
     shapes = [
         room.fitted(message_json(each, known, with_body=bodies))
         for each in agent_mail_format.iterate_thread(mailbox, thread_id)

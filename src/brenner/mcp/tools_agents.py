@@ -419,7 +419,7 @@ def _register(call: Call) -> ToolResult:
     value: JsonObject = {"agent": agent, "inbox": []}
     try:
         value["inbox"] = inbox(
-            call.workspace.mailbox,
+            call,
             registered.agent.name,
             _number(call, "inbox_limit", _MOST_MAIL),
             urgent_only=bool(call.flag("inbox_urgent_only")),
@@ -467,7 +467,7 @@ def _start_session(call: Call) -> ToolResult:
         if files.patterns:
             value["file_reservations"] = reserve(call, name, files)
         limit = _number(call, "inbox_limit", _MOST_MAIL)
-        value["inbox"] = inbox(call.workspace.mailbox, name, limit)
+        value["inbox"] = inbox(call, name, limit)
     except BrennerError as error:
         value["violations"] = [with_tool_fix(error.diagnostic).to_json()]
     return ToolResult(value)

@@ -16,7 +16,6 @@ from brenner.mcp import agent_mail_format, identity
 from brenner.mcp import errors as told
 from brenner.mcp.agent_mail_format import (
     JsonObject,
-    ResponseSize,
     agent_numbers,
     first_messages,
     format_time,
@@ -24,6 +23,7 @@ from brenner.mcp.agent_mail_format import (
     iterate_search,
     iterate_thread,
     read_heads,
+    response_size,
     search_hit_json,
     send_arguments,
     sent_json,
@@ -349,7 +349,7 @@ def _read_at(call: Call, name: str, message_id: int) -> tuple[str | None, Brenne
 
 def _fetch_inbox(call: Call) -> ToolResult:
     found = inbox(
-        call.workspace.mailbox,
+        call,
         _agent_name(call),
         _limit(call),
         urgent_only=bool(call.flag("urgent_only")),
@@ -363,7 +363,8 @@ def _search_messages(call: Call) -> ToolResult:
     query = parse_search(call.text("query"))
     if not isinstance(query, Query):
         return told.refused_result(query)
-    room, hits = ResponseSize(), iterate_search(call.workspace.mailbox, query, _limit(call))
+    room = response_size(call.caller)
+    hits = iterate_search(call.workspace.mailbox, query, _limit(call))
     return ToolResult(
         {"result": [room.fitted(search_hit_json(each)) for each in hits]}
     )  # in the text, too
