@@ -34,13 +34,15 @@ class ToolCall(NamedTuple):
 class Conversation(NamedTuple):
     """What a request says: prompts, results of tools, and the tools on offer.
 
-    `turns` counts the answers of the model since the last prompt; searches for tools do not count.
+    `turns` counts the answers of the model since the last prompt, without its searches for tools;
+    `searches` counts those since then.
     """
 
     prompts: tuple[str, ...] = ()
     turns: int = 0
     results: tuple[str, ...] = ()
     tools: tuple[Tool, ...] = ()
+    searches: int = 0
 
 
 class Reply(NamedTuple):
@@ -67,7 +69,7 @@ class _Reader:
     def __init__(self) -> None:
         self.prompts: list[str] = []
         self.results: list[str] = []
-        self.turns = 0
+        self.turns = self.searches = 0
         self._is_open = False  # the model is speaking
 
     def user(self, text: str) -> None:
@@ -75,7 +77,7 @@ class _Reader:
         self._is_open = False
         if text.strip() and not text.lstrip().startswith("<"):
             self.prompts.append(text)
-            self.turns = 0
+            self.turns = self.searches = 0
 
     def result(self, value: object) -> None:
         self._is_open = False
@@ -83,10 +85,15 @@ class _Reader:
 
     def model(self) -> None:
         self.turns += not self._is_open
+        self.searches = 0
         self._is_open = True
 
+    def search(self) -> None:
+        self.searches += 1
+
     def conversation(self, tools: Iterable[Tool]) -> Conversation:
-        return Conversation(tuple(self.prompts), self.turns, tuple(self.results), tuple(tools))
+        known = (tuple(self.prompts), self.turns, tuple(self.results))
+        return Conversation(*known, tuple(tools), self.searches)
 
 
 def _texts(value: object) -> list[str]:
@@ -190,6 +197,8 @@ def _read_responses(body: Document) -> Conversation:
                 reader.user(part.get("text", ""))
         elif kind in ("function_call", "custom_tool_call") or item.get("role") == "assistant":
             reader.model()
+        elif kind == f"{SEARCH}_call":
+            reader.search()
         elif kind in ("tool_search_output", "additional_tools"):
             offered += item.get("tools", [])
         elif kind.endswith("_call_output"):

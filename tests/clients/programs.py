@@ -12,6 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from brenner.program_settings import CLAUDE_CODE, CODEX_CLI, GEMINI_CLI
+
 FOLDER = "BRENNER_AGENT_PROGRAMS"
 _SECONDS = 300  # for one run; it takes a few
 _NOWHERE = "http://127.0.0.1:9"
@@ -30,7 +32,7 @@ _ENVIRONMENT = {
 class Program(NamedTuple):
     """A program. `set_up` is what an operator does before: log in, and trust the folder."""
 
-    name: str  # also for `brenner agent config --client`
+    name: str  # in rosters, and for `brenner agent config --client`
     executable: str
     arguments: tuple[str, ...]  # to run without a terminal and write events as JSON
     set_up: Callable[[Path, Path, str], Mapping[str, str]]  # home, project, model → variables
@@ -74,17 +76,17 @@ def _set_up_gemini(home: Path, project: Path, model: str) -> Mapping[str, str]:
 
 
 CLAUDE = Program(
-    *("claude-code", "claude", ("-p", "--output-format", "stream-json", "--verbose")),
+    *(CLAUDE_CODE, "claude", ("-p", "--output-format", "stream-json", "--verbose")),
     *(_set_up_claude, "ANTHROPIC_API_KEY"),
 )
 CODEX = Program(
-    *("codex", "codex", ("exec", "--json", "--skip-git-repo-check", "-")),
+    *(CODEX_CLI, "codex", ("exec", "--json", "--skip-git-repo-check", "-")),
     *(_set_up_codex, "SCRIPTED_KEY"),
 )
 # With some models Codex lets its model write code that calls the tools.
 CODEX_CODE = CODEX._replace(arguments=(*CODEX.arguments[:-1], "-m", "gpt-6.1-sol", "-"))
 GEMINI = Program(
-    *("gemini", "gemini", ("-o", "stream-json", "-p", "")),
+    *(GEMINI_CLI, "gemini", ("-o", "stream-json", "-p", "")),
     *(_set_up_gemini, "GEMINI_API_KEY", {"wait_for_previous": True}),
 )
 PROGRAMS = {each.name: each for each in (CLAUDE, CODEX, GEMINI)}

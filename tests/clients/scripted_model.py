@@ -10,8 +10,8 @@
 
 The API key chooses the script, so an agent's prompt can be anything. A script has one part for each
 prompt, in the order in which prompts arrive: a second run, with or without the conversation of the
-first one, plays the second part. Within a part the conversation says which turn is due, so
-a program may ask twice.
+first one, plays the second part. Within a part the conversation says which turn is due, so a
+program may ask twice. Questions without tools are not of the script, and get any answer.
 
 Turns are `Call`, a list of calls at once, and `Say`, which ends the part. Between them, and not
 counted as turns: `Fail`, `Cut` and `Hang` for a service that misbehaves, and `Do` for an event
@@ -152,6 +152,13 @@ class Script:
             self._spent[place] = spent + 1
         return times is None or spent < times
 
+    def do(self, turn: Do) -> None:
+        """Do something in the test."""
+        try:
+            turn.action()
+        except Exception as error:  # noqa: BLE001  # reported by `check`
+            self.faults.append(repr(error))
+
     def reply(self, part: int, turn: Turn, conversation: Conversation) -> Reply:
         """Return the answer that a turn is. What cannot be played ends the part with a fault."""
         try:
@@ -178,7 +185,7 @@ def _tool_call(call: Call, conversation: Conversation) -> ToolCall:
         if re.fullmatch(name, each.full_name)
     )
     tool = next(tools, None)
-    if tool is None:
+    if tool is None or (tool.kind == SEARCH and conversation.searches):
         names = ", ".join(each.full_name for each in conversation.tools)
         message = f"{call.tool} is not among the tools on offer: {names}"
         raise ScriptError(message)
@@ -288,7 +295,7 @@ class _Handler(BaseHTTPRequestHandler):
         part = script.see(conversation)
         first, turn = script.due(part, conversation.turns)
         for each in first:
-            each.action()
+            script.do(each)
         if isinstance(turn, Fail):
             error = request.dialect.error(turn.status, "A failure of the script")
             self._document(turn.status, error, turn.headers)
