@@ -77,8 +77,13 @@ class Ready(NamedTuple):
     def secret(self) -> str:
         return self.variables[SECRET]
 
-    def run(self, prompt: str = "Do what your task says.") -> Ended:
+    def with_key(self, key: str) -> "Ready":
+        """Return the same with another API key."""
+        return self._replace(variables={**self.variables, self.program.key: key})
+
+    def run(self) -> Ended:
         """Run it once, and wait for its end."""
+        prompt = f"You are {self.agent}. Do what your task says."
         return run(self.program, prompt, self.folder, self.variables)
 
 

@@ -8,10 +8,13 @@
         …  # run a program with the API key "BlueLake" and `model.url`; see `programs.py`
         script.check()  # it was played to its end, and nothing in it failed
 
-The API key chooses the script, so an agent's prompt can be anything. A script has one part for each
-prompt, in the order in which prompts arrive: a second run, with or without the conversation of the
-first one, plays the second part. Within a part the conversation says which turn is due, so a
-program may ask twice. Questions without tools are not of the script, and get any answer.
+The API key chooses the script, so an agent's prompt can be anything. Agents that share a key have
+scripts with `about`, which is a text in their prompts, such as their names.
+
+A script has one part for each prompt, in the order in which prompts arrive: a second run, with or
+without the conversation of the first one, plays the second part. Within a part the conversation
+says which turn is due, so a program may ask twice. Questions without tools are not of the script,
+and get any answer.
 
 Turns are `Call`, a list of calls at once, and `Say`, which ends the part. Between them, and not
 counted as turns: `Fail`, `Cut` and `Hang` for a service that misbehaves, and `Do` for an event
@@ -93,8 +96,8 @@ class ScriptError(Exception):
 class Script:
     """What the model does for one key, and what it has seen there."""
 
-    def __init__(self, key: str, parts: Iterable[Sequence[Turn]]) -> None:
-        self.key = key
+    def __init__(self, key: str, parts: Iterable[Sequence[Turn]], about: str) -> None:
+        self.key, self.about = key, about
         self.prompts: list[str] = []  # one for each part that was begun
         self.offered: tuple[str, ...] = ()  # tools in the last request
         self.results: tuple[str, ...] = ()  # of tools, in the last request's conversation
@@ -212,17 +215,28 @@ class ScriptedModel:
     """The service, for any number of programs at once."""
 
     def __init__(self) -> None:
-        self.scripts: dict[str, Script] = {}
+        self.scripts: list[Script] = []
         self.closing = threading.Event()
         self._server = _Service(("127.0.0.1", 0), _Handler)
         self._server.model = self
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
-    def script(self, key: str, *parts: Sequence[Turn]) -> Script:
-        """Set what the model does for whoever has this API key."""
-        self.scripts[key] = Script(key, parts)
-        return self.scripts[key]
+    def script(self, key: str, *parts: Sequence[Turn], about: str = "") -> Script:
+        """Set what the model does for an API key, in conversations whose prompts contain a text."""
+        self.scripts.append(Script(key, parts, about))
+        return self.scripts[-1]
+
+    def has_key(self, key: str) -> bool:
+        return any(each.key == key for each in self.scripts)
+
+    def find(self, key: str, conversation: Conversation) -> Script | None:
+        """Return the latest script for a conversation."""
+        prompts = "\n".join(conversation.prompts)
+        found = (
+            each for each in reversed(self.scripts) if each.key == key and each.about in prompts
+        )
+        return next(found, None)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -282,11 +296,12 @@ class _Handler(BaseHTTPRequestHandler):
             return
         name = body.get("model") or path.rpartition("/")[2].partition(":")[0]
         request = _Request(dialect, body, name, bool(body.get("stream")) or "stream" in path)
-        script = self.server.model.scripts.get(self._key(query))
         conversation = dialect.read(body)
-        if script is None:
+        key = self._key(query)
+        script = self.server.model.find(key, conversation)
+        if not self.server.model.has_key(key):
             self._document(HTTPStatus.UNAUTHORIZED, dialect.error(401, "Unknown API key"))
-        elif not conversation.tools:  # a question beside the conversation, such as for a title
+        elif script is None or not conversation.tools:  # beside a script, such as for a title
             self._answer(request, Reply(_aside(body)))
         else:
             self._play(request, script, conversation)

@@ -87,16 +87,16 @@ def says_well(program: Program, ended: Ended) -> bool:
 @every_transport
 @every_program
 def test_two_agents(program: Program, transport: str, tmp_path: Path, model: ScriptedModel) -> None:
-    """Two agents of one program, at work at the same time, each write under their own names."""
+    """Two agents of one program and one login, at work at the same time, each have their name."""
     meet = threading.Barrier(2, timeout=100)
     scripts = [
-        model.script(agent, [*work[:2], Do(meet.wait), *work[2:]])
+        model.script("shared", [*work[:2], Do(meet.wait), *work[2:]], about=f"You are {agent}")
         for agent, name in ((AGENT, "Gradient"), (OTHER, "Clock"))
         for work in [good_round(program, agent, name)]
     ]
     with open_lab(tmp_path, transport) as lab:
         lab.connect(program)
-        runs = [lab.ready(program, each.key, model) for each in scripts]
+        runs = [lab.ready(program, each, model).with_key("shared") for each in (AGENT, OTHER)]
         with ThreadPoolExecutor() as pool:
             list(pool.map(Ready.run, runs))
         for each in scripts:
