@@ -101,6 +101,7 @@ def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatc
     [
         ({"structuredContent": {"a": 1}, "content": []}, {"a": 1}),
         ({"structuredContent": {"result": [1, 2]}}, [1, 2]),
+        ({"structuredContent": {"result": [1], "hints": ["Long."]}}, [1]),
         ({"structuredContent": {"result": []}, "content": [], "isError": False}, []),
         (texts('{"a": "é"}'), {"a": "é"}),
         (texts('[{"a": 1}]'), [{"a": 1}]),

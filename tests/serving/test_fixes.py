@@ -174,6 +174,10 @@ def test_warnings_about_sent_mail_frame_what_others_wrote() -> None:
     text = "\n".join(answer.notes)
     token = re.search(r"===== (\w+) by ", text)
     assert token
+    violations = json.dumps(fine(answer)["violations"], ensure_ascii=False).replace("\\n", "\n")
+    plain, framed = split_frames(violations, token[1])
+    assert str(HYPOTHESIS["name"]) not in plain
+    assert any(str(HYPOTHESIS["name"]) in each for each in framed)
     outside, quoted = split_frames(text, token[1])
     assert "- warning WOULD_BE_REFUSED" in outside
     assert str(HYPOTHESIS["name"]) not in outside

@@ -257,7 +257,7 @@ def test_reply_starts_with_deltas_that_would_be_refused() -> None:
     outside, quoted = split_frames(answer.text or "", value(answer)["frame"]["token"])
     assert (
         f"Posted message 5 to {THREAD}, but 1 of 1 deltas would be rejected. Correct these and "
-        "post them again:\n- warning WOULD_BE_REFUSED: Block 1 would be rejected if"
+        "post them again.\n- warning WOULD_BE_REFUSED: Block 1 would be rejected if"
     ) in outside
     assert "`H9` does not exist. Hypotheses before this message: H1." in outside
     assert "Fix: Use the ID of an existing item (form: `H1`), or `@name` for a new item." in outside

@@ -76,6 +76,18 @@ def test_pages_lead_to_the_end(long_version: Place, form: str, since: int | None
     assert outline[-1]["items"][-1].endswith("C40")
 
 
+def test_hints_of_a_post_that_is_refused() -> None:
+    """Codex shows a model the structured content of errors, too."""
+    here = in_session()
+    wrong = {"op": "EDIT", "section": "hypotheses", "target_id": "H9", "payload": {"claim": "x"}}
+    structured, text = shown(here, "brenner_post", thread_id=THREAD, agent=ANN, deltas=[wrong])
+    hints = json.loads(structured)["hints"]
+    assert hints[0] == "Nothing was posted."
+    assert "There are no active items yet: ADD one." in hints
+    assert hints[-1].startswith("Post it as `deltas`")
+    assert all(hint in text.split("\n") for hint in hints)
+
+
 def test_a_page_that_does_not_exist(long_version: Place) -> None:
     answer = long_version.ask("brenner_artifact", thread_id=THREAD, page=99)
     assert answer.is_error

@@ -62,6 +62,7 @@ EXAMPLE = (
 _NO_ITEM = (INVALID_TARGET, UNKNOWN_ITEM, TARGET_KILLED)
 _NO_ITEMS = "There are no active items yet: ADD one."
 _MOST_IDS = 60
+_NOT_POSTED = "Nothing was posted."
 _AFTER_CORRECTIONS = "Your deltas with these corrections:"
 _NOT_KNOWN = "the expected result of its deltas and the ACKs that you owe are unknown"
 _IN_SUMMARY = "`summary` contains what looks like a delta. It will not be compiled."
@@ -173,29 +174,31 @@ def _refused_result(
     """
     shown, own = _shown_violations(prepared, found)
     wrong = list(prepared.wrong)
-    value = {
+    value: dict[str, object] = {
         **refusal_json(shown, own),
         "corrections": list(prepared.corrections),
         "deltas": list(prepared.deltas),
         "still_wrong": wrong,
         **({"expected": [_entry_json(each) for each in outcome[0]]} if outcome else {}),
     }
-    numbers = ", ".join(map(str, wrong))
-    one = len(prepared.deltas) == 1
-    corrected = (
-        _AFTER_CORRECTIONS if wrong else "Corrected block:" if one else "Corrected blocks:",
-        json.dumps(value["deltas"], ensure_ascii=False),
+    numbers, one = ", ".join(map(str, wrong)), len(prepared.deltas) == 1
+    title = _AFTER_CORRECTIONS if wrong else "Corrected block:" if one else "Corrected blocks:"
+    following = (
         f"Still wrong: delta {numbers}. Fix the errors above, then post all deltas again."
         if wrong
-        else f"Post {'it' if one else 'them'} as `deltas` if this is what you mean.",
+        else f"Post {'it' if one else 'them'} as `deltas` if this is what you mean."
     )
+    corrected = [title, json.dumps(value["deltas"], ensure_ascii=False), following]
+    is_corrected = list(prepared.deltas) != list(given)
+    items = [*(_known_items(*outcome) if outcome else ())]
+    value["hints"] = [_NOT_POSTED, *items, *([following] if is_corrected else [])]
     lines = (
-        "Nothing was posted.",
+        _NOT_POSTED,
         *violation_lines(sorted(shown, key=worst_first), own),
-        *(_known_items(*outcome) if outcome else ()),
+        *items,
         *(_reading_lines(outcome[0]) if outcome else ()),
         *_corrected_lines(prepared),
-        *(corrected if list(prepared.deltas) != list(given) else ()),
+        *(corrected if is_corrected else ()),
     )
     return framed_result(value, lines, is_error=True)
 
@@ -211,8 +214,7 @@ def _posted_result(
     found = (*truncate_for_message((*receipt.violations, *merge_warnings)), *failed)
     said, own = _shown_violations(prepared, found)
     own += failed  # the words of the store, not of others
-    message = stored.message
-    trust = stored.envelope.trust
+    message, trust = stored.message, stored.envelope.trust
     value = {
         "message_id": stored.id,
         "is_new": sent.is_new,

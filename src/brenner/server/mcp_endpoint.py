@@ -70,7 +70,7 @@ class SessionTable:
         self._is_bound = is_bound
         self._clock = clock
         self._open: dict[str, tuple[float, int]] = {}  # last use, and requests under way
-        self._refused: OrderedDict[str, None] = OrderedDict()
+        self._refused: OrderedDict[int, None] = OrderedDict()  # hashes of made-up IDs of any length
 
     def __contains__(self, session: str) -> bool:
         return session in self._open
@@ -90,9 +90,9 @@ class SessionTable:
         """Record that the client of an unknown session was told. Return whether it had been told
         before.
         """
-        if session in self._refused:
+        if hash(session) in self._refused:
             return True
-        self._refused[session] = None
+        self._refused[hash(session)] = None
         while len(self._refused) > _MOST_REFUSED:
             self._refused.popitem(last=False)
         return False
