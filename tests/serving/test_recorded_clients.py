@@ -84,10 +84,11 @@ def _document(text: str) -> dict[str, Any]:
 def send_lines(lab: Lab, recorded: bytes) -> list[dict[str, Any]]:
     """Send lines byte for byte, each after the answer to the one before."""
     answers = []
+    others = {name: each for name, each in os.environ.items() if not name.startswith("BRENNER_")}
     with subprocess.Popen(
         [sys.executable, "-m", "brenner", "mcp"],
         cwd=lab.folder,
-        env={**os.environ, SECRET: lab.secret(AGENT)},
+        env={**others, SECRET: lab.secret(AGENT)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as process:
