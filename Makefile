@@ -7,6 +7,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 AGENT_MAIL := .venv-agent-mail
 AGENT_MAIL_VERSION := 0.1.19
+# Claude Code, Codex and Gemini, which only `make test-clients` needs: three quarters of a gigabyte.
+AGENT_PROGRAMS := .agent-programs
 # $(call pip_install,PYTHON,PACKAGES) installs packages and shows progress. The whole output of pip
 # goes to a log, and its end is shown if pip fails.
 pip_install = \
@@ -18,7 +20,7 @@ PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: demo test test-all parts bench fuzz kills mutants docs screenshots client-pictures lint format clean agent-mail
+.PHONY: demo test test-all test-clients record-clients parts bench fuzz kills mutants docs screenshots client-pictures lint format clean agent-mail
 
 # `make demo ARGS=--full` shows every step, `make demo ARGS=--step` waits for Enter.
 demo: $(VENV)/.runtime
@@ -30,6 +32,16 @@ test: $(VENV)/.dev parts lint
 # Also long races, kills, soaks, every scene on every store, and more examples of each law.
 test-all: $(VENV)/.dev parts lint
 	BRENNER_THOROUGH=1 $(PYTEST)
+
+# The agents' real programs with the settings that we print, and a scripted model on loopback.
+test-clients: $(VENV)/.dev $(AGENT_PROGRAMS)/.installed
+	@echo "$(AGENT_PROGRAMS) has $$(du -sh $(AGENT_PROGRAMS) | cut -f 1)."
+	BRENNER_AGENT_PROGRAMS=$(CURDIR)/$(AGENT_PROGRAMS)/node_modules/.bin $(PYTEST) tests/clients
+
+# The calls of the same programs, for tests/serving/test_recorded_clients.py.
+record-clients: $(VENV)/.dev $(AGENT_PROGRAMS)/.installed
+	BRENNER_AGENT_PROGRAMS=$(CURDIR)/$(AGENT_PROGRAMS)/node_modules/.bin \
+	  PYTHONPATH=src:tests $(BIN)/python tests/clients/record.py
 
 # What the tests need besides Python packages.
 parts:
@@ -71,18 +83,17 @@ screenshots: $(VENV)/.dev
 	@sh tools/debian_packages.sh
 	$(BIN)/python tools/screenshots.py
 
-# The pictures of the pages on Claude Code, Codex and Gemini, from the real programs in PROGRAMS.
-PROGRAMS := .agent-programs/node_modules/.bin
-client-pictures: $(VENV)/.dev
+# The pictures of the pages on Claude Code, Codex and Gemini, from the real programs.
+client-pictures: $(VENV)/.dev $(AGENT_PROGRAMS)/.installed
 	@sh tools/debian_packages.sh
-	$(BIN)/python tools/client_pictures.py $(PROGRAMS)
+	$(BIN)/python tools/client_pictures.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(AGENT_MAIL) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(AGENT_MAIL) $(AGENT_PROGRAMS) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # Without the Agent Mail server, tests that need it skip; with CI=true nothing may be missing.
 agent-mail:
@@ -118,4 +129,14 @@ $(AGENT_MAIL)/.$(AGENT_MAIL_VERSION): $(AGENT_MAIL)/bin/python
 	@$(call pip_install,$(AGENT_MAIL)/bin/python,mcp_mail==$(AGENT_MAIL_VERSION))
 	@echo "Compiling the server …"
 	@$(AGENT_MAIL)/bin/python -m compileall -q -j 0 $(AGENT_MAIL)/lib >/dev/null 2>&1 || true
+	@touch $@
+
+# Without a lock file, because one would name the registry of the machine that wrote it.
+$(AGENT_PROGRAMS)/.installed: tools/clients/package.json
+	@for each in node npm; do command -v $$each >/dev/null || { \
+	  echo "MISSING: $$each. The agents' programs need Node.js 20 or later and npm."; exit 1; }; done
+	@echo "Installing the agents' programs into $(AGENT_PROGRAMS): about 740 MB, some minutes."
+	@mkdir -p $(AGENT_PROGRAMS)
+	@cp $< $(AGENT_PROGRAMS)/package.json
+	@npm install --prefix $(AGENT_PROGRAMS) --no-package-lock --no-audit --no-fund --loglevel=error
 	@touch $@

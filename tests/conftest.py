@@ -1,6 +1,7 @@
 """Which tests run: `make test` leaves out those marked `thorough`, `make test-all` runs all.
 
-`BRENNER_THOROUGH=1` selects everything; so does naming a test (`FILE::test`) or giving `-m`.
+`BRENNER_THOROUGH=1` selects everything; so does naming a test (`FILE::test`) or giving `-m`. Tests
+of the agents' real programs run only with `make test-clients`, which names the programs' folder.
 """
 
 import os
@@ -41,6 +42,7 @@ if threading.current_thread() is threading.main_thread():
 # Stores behind a server. The contract of a mailbox is cheap on PostgreSQL, and runs there always.
 _SERVERS = ("agent mail", "brenner server", "postgresql")
 _CONTRACT = "tests/mail/test_contract_"
+collect_ignore_glob = [] if "BRENNER_AGENT_PROGRAMS" in os.environ else ["clients/test_*.py"]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -48,7 +48,7 @@ class Proxy:
         self._slow: _Slow | None = None
         self._garbage: bytes | None = None
         self._trap: _Trap | None = None
-        self._open: set[_Connection] = set()
+        self._open: set[Connection] = set()
         self._threads: list[threading.Thread] = []
         self._listener = _bound(free_port())
         self.port: int = self._listener.getsockname()[1]
@@ -159,7 +159,7 @@ class Proxy:
                 continue
             for end in (client, server):  # what comes in two pieces does not wait in between
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection = _Connection(client, server)
+            connection = Connection(client, server)
             with self._changed:
                 self._open.add(connection)
             self._thread(self._requests, connection)
@@ -167,7 +167,7 @@ class Proxy:
             if self._closing:
                 self._end(connection)
 
-    def _requests(self, connection: "_Connection") -> None:
+    def _requests(self, connection: "Connection") -> None:
         seen = b""
         for data in _read(connection.client):
             seen += data
@@ -179,7 +179,7 @@ class Proxy:
             self._pass(connection, connection.server, data)
         self._end(connection)
 
-    def _answers(self, connection: "_Connection") -> None:
+    def _answers(self, connection: "Connection") -> None:
         for data in _read(connection.server):
             if connection.trap:
                 self._strike(connection, connection.trap)
@@ -201,14 +201,14 @@ class Proxy:
                 return trap, b""
             return None, seen[-len(trap.marker) :][1:] if trap else b""
 
-    def _strike(self, connection: "_Connection", trap: _Trap) -> None:
+    def _strike(self, connection: "Connection", trap: _Trap) -> None:
         if trap.then:
             trap.then()
         if trap.cuts != "nothing":
             self._end(connection)
         self.struck.set()
 
-    def _hand_out(self, connection: "_Connection", data: bytes) -> None:
+    def _hand_out(self, connection: "Connection", data: bytes) -> None:
         slow = self._slow or _Slow(0, len(data))
         for start in range(0, len(data), slow.size):
             with self._changed:
@@ -217,14 +217,14 @@ class Proxy:
                 )
             self._pass(connection, connection.client, data[start : start + slow.size])
 
-    def _pass(self, connection: "_Connection", to: socket.socket, data: bytes) -> None:
+    def _pass(self, connection: "Connection", to: socket.socket, data: bytes) -> None:
         """Hand something on if anybody is still there, but not while everything hangs."""
         with self._changed:
             self._changed.wait_for(lambda: not self._hangs or connection.has_ended)
         with suppress(OSError):
             to.sendall(data)
 
-    def _end(self, connection: "_Connection") -> None:
+    def _end(self, connection: "Connection") -> None:
         with self._changed:
             if connection.has_ended:
                 return
@@ -235,7 +235,7 @@ class Proxy:
         _close(connection.server)
 
 
-class _Connection:
+class Connection:
     """The two sockets of one connection, and the trap that waits for its next answer."""
 
     def __init__(self, client: socket.socket, server: socket.socket) -> None:
