@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from brenner.services.identity import SECRET
+from brenner.program_settings import SECRET
 from clients.programs import Ended, Program, environment, run
 from clients.scripted_model import Call, Found, Say, ScriptedModel, Turn
 from program import brenner

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from brenner.services.identity import SECRET
+from brenner.program_settings import SECRET
 from clients.lab import AGENT, HTTP, STDIO, Lab, check_round, open_lab
 from clients.programs import PROGRAMS
 from serving.recorded_requests import FOLDER, SESSION, Request, read_requests
