@@ -3,6 +3,7 @@
 The commands come from the table of the program, so a new one is tested without being named here.
 """
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import click
 import pytest
 
 from brenner.cli.main import cli
-from program import Run, call
+from brenner.services.watch import WatchOptions, watch
+from brenner.services.workspace import workspace_in
+from program import Run, call, inside
 from sealed_session import (
     AUTHOR,
     MARKERS,
@@ -24,26 +27,40 @@ from sealed_session import (
     started,
 )
 
-# They run until they are stopped; tests/serving/test_sealed.py and `test_watch` below cover them.
+# They run until they are stopped: tests/serving/test_sealed.py and `test_watch` are about them.
 ENDLESS = {("serve",), ("mcp",), ("session", "watch")}
-# They do not open the mail of the project, and take long or write elsewhere
+# They do not open the mail of the project, and take long or write elsewhere.
 NO_MAIL = {("demo",), ("docs",), ("help",), ("explain",), ("completion",), ("init",)}
-# What an argument or a required option is called, and a value that leads to what is sealed
+# A value for each argument and required option, by its name. A new name needs a line here.
 VALUES = {
-    **dict.fromkeys(("thread", "thread_id", "target", "threads", "old", "targets"), THREAD),
-    **dict.fromkeys(("message", "message_id", "message_ids", "number", "messages"), "5"),
-    **dict.fromkeys(("name", "agent", "names"), READER),
-    **dict.fromkeys(("file", "files", "path", "archive"), "message.md"),
-    "query": "zqclaim",
-    "new": "v1",
-    "reason": "Because",
-    "place": "H1",
-    "block": "3.1",
-    "client": "codex",
-    "output": "out.md",
-    "item": "H1",
-    "type": "DELTA",
+    **dict.fromkeys(("thread", "thread_id", "threads", "target", "old"), (THREAD,)),
+    **dict.fromkeys(("version", "new"), ("v1",)),
+    **dict.fromkeys(("third", "place", "item", "file", "source"), ()),
+    **dict.fromkeys(("ids", "message_id", "message_ids", "ids_given"), ("5",)),
+    **dict.fromkeys(("name", "names"), (READER,)),
+    **dict.fromkeys(("files", "paths"), ("message.md",)),
+    "which": ("3.1",),
+    "query": ("zqclaim",),
+    "words": ("zqclaim",),
+    "reason": ("Because",),
+    "type_name": ("DELTA",),
+    "program": ("claude-code",),
 }
+START = ("--question", "Who else?", "--context", "Some. More.", "--to", AUTHOR)
+# What a command needs beside that, once for each way to use it
+WAYS: dict[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
+    ("agent", "config"): (("--client", "codex"),),
+    ("check",): (("message.md",), ("--thread", THREAD)),
+    ("mail", "copy"): (("--to", "sqlite:///copy.sqlite3"),),
+    ("mail", "export"): ((), ("out.jsonl",)),
+    ("mail", "import"): (("own.jsonl",),),
+    ("mail", "send"): (("message.md",), ("message.md", "--no-check")),
+    ("mail", "search"): ((), ("type:DELTA",), ("item:H1",)),
+    ("orchestrate", "start"): (START,),
+    ("session", "export"): tuple(("--output", f"out.{each}") for each in ("md", "html", "json")),
+    ("session", "start"): (START,),
+}
+NO_VALUE_IN_WAYS = {"file", "files", "message", "source"}
 
 
 def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -73,24 +90,24 @@ def found(path: tuple[str, ...]) -> click.Command:
 
 
 def variants(path: tuple[str, ...]) -> Iterator[list[str]]:
-    """The command with what it requires, and with each of its flags, one after the other."""
-    command, given = found(path), [*path]
-    flags: list[str] = []
+    """Each way to use the command, alone and with each of its flags."""
+    command = found(path)
+    given, flags = [*path], [[]]
     for each in command.params:
         name = (each.name or "").lower()
-        if isinstance(each, click.Argument):
-            given += [VALUES.get(name, THREAD)]
-        elif each.required:
-            given += [each.opts[0], VALUES.get(name, "x")]
+        if isinstance(each, click.Argument) and not (path in WAYS and name in NO_VALUE_IN_WAYS):
+            given += VALUES[name]
+        elif isinstance(each, click.Option) and each.required and path not in WAYS:
+            given += [each.opts[0], *VALUES[name]]
         elif isinstance(each, click.Option) and each.is_flag and each.name != "help":
-            flags.append(each.opts[0])
-    yield given
-    yield from ([*given, each] for each in flags)
+            flags.append([each.opts[0]])
+    for way in WAYS.get(path, ((),)):
+        yield from ([*given, *way, *flag] for flag in flags)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project whose session is sealed, and the file of a message that refers to what is sealed."""
+def sealed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project whose session is sealed, and a message of the reader that names a sealed item."""
     folder = tmp_path_factory.mktemp("sealed") / "project"
     with started(folder) as here:
         contributed(here)
@@ -99,6 +116,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     to = ", ".join(message.recipients)
     head = f"Thread: {THREAD}\nFrom: {READER}\nTo: {to}\nSubject: {message.subject}\n\n"
     (folder / "message.md").write_text(head + message.body, "utf-8")
+    (folder / "own.jsonl").write_text('{"format":"brenner-mail","version":1}\n')
     return folder
 
 
@@ -108,35 +126,51 @@ def run(folder: Path, *arguments: str, actor: str | None = None) -> Run:
     return call("--project", str(folder), *acting, *arguments)
 
 
-def shown(folder: Path, done: Run) -> list[str]:
-    """What a command wrote: its output, and the files."""
-    texts = [done.out, done.err]
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.match("*/.brenner/*"):
-            texts.append(path.read_text("utf-8", "replace"))
-    return texts
+def written(folder: Path) -> list[str]:
+    """What a command wrote into files, but the stores."""
+    return [
+        path.read_text("utf-8", "replace")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and ".sqlite3" not in path.name
+    ]
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_no_command_shows_an_agent_what_is_sealed(
-    path: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
+    path: tuple[str, ...], sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R33: neither in its output, nor in an error, nor in a file."""
-    monkeypatch.chdir(folder)
-    for arguments in variants(path):
+    for number, arguments in enumerate(variants(path)):
+        folder = tmp_path / str(number)
+        shutil.copytree(sealed, folder)
+        monkeypatch.chdir(folder)
         done = run(folder, *arguments, actor=READER)
         assert "Traceback" not in done.err
-        assert not leaks(*shown(folder, done)), arguments
+        assert "WRONG_USAGE" not in done.err or len(arguments) > len(path), arguments
+        asked = {each for each in MARKERS if each in " ".join(arguments)}
+        outputs = (done.out, done.err, *written(folder))
+        assert leaks(*outputs) <= asked, arguments
+        if number == 0:
+            assert "WRONG_USAGE" not in done.out + done.err, (arguments, done.err)
 
 
-READS = (
-    ("mail", "inbox", "--json"),
-    ("mail", "thread", THREAD, "--json"),
-    ("mail", "search", "type:DELTA", "--json"),
-    ("session", "status", THREAD, "--json"),
-    ("session", "export", THREAD, "--output", "-"),
-    ("mail", "export"),
-)
+def test_the_same_commands_show_the_operator_what_is_sealed(sealed: Path, tmp_path: Path) -> None:
+    """The test above is not in vacuum: with the same arguments the operator sees markers."""
+    revealing = set()
+    for number, path in enumerate(COMMANDS):
+        folder = tmp_path / str(number)
+        shutil.copytree(sealed, folder)
+        with inside(folder, {}):
+            for arguments in variants(path):
+                done = run(folder, *arguments)
+                asked = {each for each in MARKERS if each in " ".join(arguments)}
+                if leaks(done.out, done.err, *written(folder)) - asked:
+                    revealing.add(path)
+    assert revealing >= {
+        *(("compile",), ("check",)),
+        *(("mail", each) for each in ("inbox", "thread", "show", "search", "export", "pending")),
+        *(("session", each) for each in ("status", "export")),
+    }
 
 
 def test_sealed_messages_are_listed_without_subject_and_body(tmp_path: Path) -> None:
@@ -189,25 +223,37 @@ def test_search_counts_no_sealed_hit(tmp_path: Path) -> None:
         assert (page["next_before"] is not None) == (int(limit) < 3)
 
 
-def test_watch(tmp_path: Path) -> None:
-    """R33: the live view of an agent shows new contributions as sealed, and v1 unseals them."""
-    from brenner.services.watch import WatchOptions, watch
-    from brenner.services.workspace import workspace_in
+class Recorder:
+    """A view of a watch that keeps what it was shown."""
 
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def __getattr__(self, name: str) -> object:
+        return lambda *shown: self.seen.append(f"{name} {shown}")
+
+    def take(self, events: Iterator[object], word: str) -> str:
+        """What is shown until there is a message with this word."""
+        before = len(self.seen)
+        while not any(word in each for each in self.seen[before:]):
+            event = next(events)
+            if callable(event):
+                event(self)
+        return "".join(self.seen[before:])
+
+
+def test_watch(tmp_path: Path) -> None:
+    """R33: the live view of an agent shows new contributions as sealed, until v1 unseals all."""
     with started(tmp_path / "project") as here:
         agent = workspace_in(here.project, READER, create=False)
-        events = watch(agent, WatchOptions(THREAD))
-        seen = [str(next(events))]
-        sent = contributed(here)
-        while not seen[-1].count(f"id={sent[-1].id},"):
-            seen.append(str(next(events)))
-        assert not leaks(*seen)
+        events, view = watch(agent, WatchOptions(THREAD)), Recorder()
+        view.take(events, "watching")
+        contributed(here)
+        assert not leaks(view.take(events, "'ACK: sealed until v1'"))
         here.compile(THREAD)
-        following = ""
-        while "COMPILED" not in following:
-            following = str(next(events))
+        following = view.take(events, "COMPILED: v1")
         assert "zqclaim" in following
-        assert "STORE_REPLACED" not in following
+        assert "lost" not in following
         agent.close()
 
 
