@@ -233,3 +233,21 @@ def test_serve_needs_a_token_while_a_session_is_sealed(here: Workspace) -> None:
     assert refused.code == 1
     assert "SEALED_NEEDS_TOKEN" in refused.err
     assert f"brenner compile {THREAD}" in refused.err
+
+
+def test_the_form_of_the_lab_starts_such_a_session(here: Workspace) -> None:
+    """R33: a checkbox, and a key for scripts; the preview shows what the kickoff states."""
+    with inside(here.mailbox, here.project, _LOOSE) as server:
+        form = page(server, "/lab/start", Accept="text/html", Cookie=_login(server))
+        assert 'name="independent"' in form
+        sent = {
+            "question": "What decides now?",
+            "context": "Some. More.",
+            "recipients": [READER],
+            "roster": {"entries": [{"agentName": READER, "role": "test_designer"}]},
+            "independent": True,
+            "dry_run": True,
+        }
+        secret = {SECRET_HEADER: SECRETS[OPERATOR]}
+        started_there = server.ask("POST", "/lab/start", sent, secret).document
+        assert "**Sealed Until**: v1" in started_there["kickoffs"][0]["body"]

@@ -178,10 +178,11 @@ def resend(mailbox: Mailbox, overdue: Iterable[DueAck]) -> tuple[SendResult, ...
     The copy has the same content, so acknowledging either settles both. The idempotency key names
     the sending and the recipients, so that two simultaneous runs send one copy. The copy keeps the
     trust of the first message. Imported mail is not resent: its sender was never verified here.
+    Nor is what is sealed for the caller, who does not have its text (R33).
     """
     debtors: dict[str, list[PendingAck]] = {}
     for each in overdue:
-        if each.pending.first.is_local:
+        if each.pending.first.is_local and not each.pending.first.is_sealed:
             debtors.setdefault(each.pending.first.content_hash, []).append(each.pending)
     return tuple(_resend(mailbox, pending) for pending in debtors.values())
 
