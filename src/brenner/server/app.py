@@ -150,7 +150,7 @@ def application(
 
     addresses = [
         *(Route(path, mcp_endpoint) for path in ENDPOINTS),
-        Route(LIVENESS, _liveness),
+        Route(LIVENESS, liveness),
         Route(links.EVENTS, live.endpoint, methods=["GET"]),
         *routes(site),
     ]
@@ -159,7 +159,7 @@ def application(
     return AccessMiddleware(app, settings), close_streams
 
 
-async def _liveness(_request: Request) -> Response:
+async def liveness(_request: Request) -> Response:
     return JSONResponse(_ALIVE)
 
 
@@ -270,7 +270,7 @@ def serve(
     on_ready: Callable[[], None],
 ) -> int:
     """Serve a workspace on that socket until a signal arrives. Return the exit code."""
-    _log_locations_only()
+    set_up_logging()
     _raise_file_limit(settings.most_connections)
     known = Caller(Bindings(), is_strict=settings.is_strict, is_open=settings.is_open)
     server = build(workspace, known)
@@ -297,7 +297,7 @@ def site_of(workspace: Workspace, settings: ServeSettings) -> Site:
     return Site(workspace, about, SessionRepository(workspace), settings.is_lab, door, entrance)
 
 
-def _log_locations_only() -> None:
+def set_up_logging() -> None:
     """Reduce the libraries' logs to locations: their messages may quote a request."""
     log_locations_only()
     logging.basicConfig(handlers=[LocationHandler(logging.ERROR)], level=logging.ERROR, force=True)
