@@ -130,7 +130,7 @@ def write_own_file(project: Project, thread_id: str, ending: str, data: bytes) -
     """Write a file about a thread into our own folder, atomically; concurrent writers are safe."""
     path = project.folder / OWN_FOLDER / _own_name(thread_id, ending)
     try:
-        _make_own_folder(path.parent, project)
+        make_own_folder(path.parent, project)
         replace_file(path, [data])
     except OSError as error:
         raise _write_error(path, error) from None
@@ -143,7 +143,8 @@ def _own_name(thread_id: str, ending: str) -> str:
     return name if is_short else f"{sha256(thread_id.encode()).hexdigest()}.{ending}"
 
 
-def _make_own_folder(folder: Path, project: Project) -> None:
+def make_own_folder(folder: Path, project: Project) -> None:
+    """Create a folder in our own folder, which git ignores."""
     _make_folder(folder)
     ignore = project.folder / OWN_FOLDER / ".gitignore"
     if not ignore.exists():
@@ -156,26 +157,57 @@ def _make_own_folder(folder: Path, project: Project) -> None:
 @contextmanager
 def thread_lock(project: Project, thread_id: str) -> Iterator[None]:
     """Hold the exclusive lock for the files of a thread. It ends with the process."""
-    path = project.folder / OWN_FOLDER / _LOCKS / _own_name(thread_id, "lock")
+    with hold_lock(project, thread_id, "lock", LOCK_SECONDS) as holder:
+        if holder is not None:
+            words = {"thread_id": thread_id, "seconds": str(LOCK_SECONDS)}
+            raise UnavailableError(codes.ARTIFACT_BUSY.at(None, **words, holder=holder))
+        yield
+
+
+@contextmanager
+def hold_lock(
+    project: Project, thread_id: str, ending: str, seconds: float
+) -> Iterator[str | None]:
+    """Hold an exclusive lock about a thread, and yield None. It ends with the process.
+
+    If another process has it for that long, yield which one does.
+    """
+    path = _lock_path(project, thread_id, ending)
     try:
-        _make_own_folder(path.parent, project)
+        make_own_folder(path.parent, project)
         number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _DEFAULT_MODE)
     except OSError as error:
         raise _write_error(path, error) from None
     try:
         try:
-            is_locked = wait_for_lock(number, LOCK_SECONDS)
+            is_locked = wait_for_lock(number, seconds)
         except OSError as error:
             raise _write_error(path, error) from None
-        if not is_locked:
-            words = {"thread_id": thread_id, "seconds": str(LOCK_SECONDS)}
-            raise UnavailableError(
-                codes.ARTIFACT_BUSY.at(None, **words, holder=_read_holder(number))
-            )
-        _write_holder(number)
-        yield
+        if is_locked:
+            _write_holder(number)
+        yield None if is_locked else _read_holder(number)
     finally:
         os.close(number)
+
+
+def is_locked(project: Project, thread_id: str, ending: str) -> bool:
+    """Return whether a process holds that lock. Nothing is written."""
+    try:
+        number = os.open(_lock_path(project, thread_id, ending), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(number)
+
+
+def _lock_path(project: Project, thread_id: str, ending: str) -> Path:
+    return project.folder / OWN_FOLDER / _LOCKS / _own_name(thread_id, ending)
 
 
 def wait_for_lock(number: int, seconds: float) -> bool:
