@@ -23,6 +23,12 @@ CLAUDE_CODE, CODEX_CLI, GEMINI_CLI, TEXT, ACP = (
 )
 DRIVERS = (CLAUDE_CODE, CODEX_CLI, GEMINI_CLI, TEXT, ACP)
 _MOST_MINUTES = 24 * 60
+SERVER_NAME = "brenner"  # in the settings of a program
+# Environment variables and a header for secrets, which must not be in files. A token gives access
+# to a server; a secret proves an agent's identity.
+TOKEN = "BRENNER_TOKEN"  # noqa: S105  (the name of a variable)
+SECRET = "BRENNER_SECRET"  # noqa: S105  (as above)
+SECRET_HEADER = "Brenner-Secret"  # noqa: S105  (the name of a header)
 # The tools that an agent is offered. Codex puts more than eight behind a search. These are the ones
 # that `brenner_task` names, and `brenner_explain` for a rejected post. `brenner_post` checks by
 # itself, so `brenner_check` is not among them.

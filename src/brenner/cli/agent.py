@@ -34,6 +34,7 @@ from brenner.mail.mailbox import Capability
 from brenner.mail.open import require_project
 from brenner.mail.rules import name_problem
 from brenner.named_tuple import NamedTuple
+from brenner.program_settings import SECRET, SECRET_HEADER, TOKEN
 from brenner.services.client_settings import (
     CLIENTS,
     ClientConnection,
@@ -42,14 +43,7 @@ from brenner.services.client_settings import (
     client_named,
     settings_for,
 )
-from brenner.services.identity import (
-    SECRET,
-    SECRET_HEADER,
-    TOKEN,
-    claim_name,
-    is_local_host,
-    renew_secret,
-)
+from brenner.services.identity import claim_name, is_local_host, renew_secret
 from brenner.services.init_project import is_set_up
 from brenner.services.spawn_agents import pane_environment
 from brenner.text import closest, did_you_mean, escape_control, is_encodable

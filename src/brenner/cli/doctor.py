@@ -23,6 +23,7 @@ from brenner.cli.output import slow_notice, write_json
 from brenner.cli.serve import serve_url
 from brenner.cli.terminal import Span, Style, code_spans, fold
 from brenner.config import inspect_project
+from brenner.program_settings import TOKEN
 from brenner.services.doctor.checks import run_checks
 from brenner.services.doctor.stores import (
     OK,
@@ -32,7 +33,6 @@ from brenner.services.doctor.stores import (
     CheckStatus,
     DoctorContext,
 )
-from brenner.services.identity import TOKEN
 from brenner.text import grouped
 
 if TYPE_CHECKING:

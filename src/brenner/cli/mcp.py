@@ -12,7 +12,7 @@ from brenner.cli.output import note_changes_made, write_diagnostics
 from brenner.cli.terminal import print_message
 from brenner.cli.workspace import project_of, workspace_of
 from brenner.mail.open import require_project
-from brenner.services.identity import SECRET
+from brenner.program_settings import SECRET
 from brenner.services.init_project import new_mailbox_notes
 
 _TERMINAL_NOTICE = (

@@ -23,6 +23,7 @@ from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.mailbox import Capability
 from brenner.mail.open import require_project, store_of
+from brenner.program_settings import TOKEN
 from brenner.server.hosts import authority, is_loopback
 from brenner.server.settings import (
     ENDPOINTS,
@@ -36,7 +37,7 @@ from brenner.server.settings import (
 )
 from brenner.server.signals import exit_on_signal
 from brenner.services.client_settings import CLIENTS
-from brenner.services.identity import TOKEN, new_secret, operator_digest
+from brenner.services.identity import new_secret, operator_digest
 from brenner.services.init_project import new_mailbox_notes
 from brenner.text import escape_control
 from brenner.web.links import LAB

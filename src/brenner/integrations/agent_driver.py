@@ -30,33 +30,11 @@ class Endpoint(NamedTuple):
         return f"Endpoint({self.url!r})"
 
 
-class TurnRequest(NamedTuple):
-    """One turn of one agent.
-
-    `prompt` is everything that the agent is asked. `folder` belongs to this agent alone and is
-    outside the project. `conversation` continues an earlier turn. With `readable` the agent may
-    also read files in that folder, if its program can be limited to that.
-    """
-
-    agent: str
-    prompt: str
-    folder: Path
-    endpoint: Endpoint
-    program: ProgramSettings
-    conversation: str | None = None
-    readable: Path | None = None
-
-
-class Launch(NamedTuple):
-    """How to start the program. `environment` is added to ours, `None` removes a variable."""
-
-    command: tuple[str, ...]
-    environment: Mapping[str, str | None]
-    folder: Path
-
-
 class Usage(NamedTuple):
-    """What one turn used. `cost_usd` is None if the program reports no cost."""
+    """What one turn used. `cost_usd` is None if the program reports no cost.
+
+    The input tokens include the cached ones.
+    """
 
     input_tokens: int = 0
     cached_tokens: int = 0
@@ -66,6 +44,36 @@ class Usage(NamedTuple):
     @property
     def tokens(self) -> int:
         return self.input_tokens + self.output_tokens
+
+
+class TurnRequest(NamedTuple):
+    """One turn of one agent.
+
+    `turn` identifies it, as `<run id>/<agent>/<number>`: every process of the turn carries it in
+    its environment. `prompt` is everything that the agent is asked. `folder` belongs to this agent
+    alone and is outside the project. `conversation` continues earlier turns, which used
+    `used_before` together. With `readable` the agent may also read files in that folder, if its
+    program can be limited to that. `budget_usd` limits the cost, if its program can do that.
+    """
+
+    turn: str
+    agent: str
+    prompt: str
+    folder: Path
+    endpoint: Endpoint
+    program: ProgramSettings
+    conversation: str | None = None
+    used_before: Usage = Usage()
+    readable: Path | None = None
+    budget_usd: float | None = None
+
+
+class Launch(NamedTuple):
+    """How to start the program. `environment` is added to ours, `None` removes a variable."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str | None]
+    folder: Path
 
 
 class FaultKind(StrEnum):
@@ -93,16 +101,20 @@ PARKING_FAULTS = frozenset(
 class Fault(NamedTuple):
     """A fault in words. `retry_after` is in seconds, if the program or service names a time.
 
-    With `is_final` the turn cannot recover, so the process is stopped at once.
+    A driver may set `retry_at` instead, in seconds since the epoch; a report has `retry_after`.
+    With `is_final` the turn cannot recover, so the process is stopped at once. Otherwise the
+    program tries again by itself, and the fault counts only if the turn does not end well.
     """
 
     kind: FaultKind
     reason: str
     retry_after: float | None = None
+    retry_at: float | None = None
     is_final: bool = True
 
 
 class EventKind(StrEnum):
+    LINE = "line"  # `text` is a line of standard output, as the program printed it
     STARTED = "started"  # the program runs; `text` is its conversation, if it has one
     CONNECTED = "connected"  # the program says that it sees our server
     TOOL = "tool"  # a call has ended; `text` is the tool's name without prefix
@@ -113,10 +125,11 @@ class EventKind(StrEnum):
 
 
 class AgentEvent(NamedTuple):
-    """One event of a turn, the same for all programs."""
+    """One event of a turn, the same for all programs. `arguments` are those of a tool, as JSON."""
 
     kind: EventKind
     text: str = ""
+    arguments: str = ""
     is_error: bool = False
     usage: Usage | None = None
     fault: Fault | None = None
@@ -150,8 +163,11 @@ class Driver(Protocol):
     reports_cost: bool
     can_read_project: bool  # whether it can be limited to reading one folder
 
-    def prepare(self, request: TurnRequest) -> Launch:
-        """Write the program's settings into the agent's folder, and return how to start it."""
+    def prepare(self, request: TurnRequest) -> Launch | Fault:
+        """Write the program's settings into the agent's folder, and return how to start it.
+
+        Return a fault if the program cannot be restricted there.
+        """
 
     def dialogue(self, request: TurnRequest) -> Dialogue:
         """Return the dialogue for this turn."""
@@ -161,7 +177,7 @@ class TurnReport(NamedTuple):
     """How a turn ended, as far as the program reports it. The thread shows what it achieved.
 
     `fault` is the one that ended it, or None. `text` is what the agent wrote last; for the driver
-    `text` it is the whole standard output.
+    `text` it is the whole standard output. `errors` is the end of standard error.
     """
 
     fault: Fault | None
@@ -172,3 +188,4 @@ class TurnReport(NamedTuple):
     conversation: str | None = None
     exit_code: int | None = None
     seconds: float = 0.0
+    errors: str = ""

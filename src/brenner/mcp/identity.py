@@ -10,10 +10,9 @@ from brenner.diagnostics.codes.serving import WHO_ARE_YOU, WRONG_SECRET
 from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.mail.mailbox import Capability
 from brenner.mcp.tool import Argument, ArgumentKind, Call
+from brenner.program_settings import SECRET, SECRET_HEADER
 from brenner.protocol.messages import Trust
 from brenner.services.identity import (
-    SECRET,
-    SECRET_HEADER,
     has_secret,
     looks_like_secret,
     matches_digest,

@@ -39,7 +39,7 @@ from brenner.mcp.arguments import find_resource, read_arguments, schema, unknown
 from brenner.mcp.resources import RESOURCES
 from brenner.mcp.tool import Call, Caller, Resource, Tool, ToolResult
 from brenner.mcp.untrusted_text import HOW_FRAMES_LOOK
-from brenner.services.identity import SECRET_HEADER
+from brenner.program_settings import SECRET_HEADER
 from brenner.text import closest, did_you_mean
 
 if TYPE_CHECKING:

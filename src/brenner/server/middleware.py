@@ -24,6 +24,7 @@ from starlette.requests import cookie_parser
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.web import FORM_FROM_ELSEWHERE
 from brenner.mcp.arguments import check_raw_size
+from brenner.program_settings import SECRET_HEADER
 from brenner.server.hosts import (
     allowed_hosts,
     is_allowed_host,
@@ -33,7 +34,6 @@ from brenner.server.hosts import (
 )
 from brenner.server.http import NOTHING, Fields, Refusal, headers_of, media_type_of, replay_first
 from brenner.server.settings import ENDPOINTS, ServeSettings
-from brenner.services.identity import SECRET_HEADER
 from brenner.web import links
 from brenner.web import request as forms
 from brenner.web.request import (

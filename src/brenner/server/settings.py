@@ -16,14 +16,9 @@ from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic, RequestError, UnavailableError
 from brenner.limits import MOST_REQUEST_BYTES
 from brenner.named_tuple import NamedTuple
+from brenner.program_settings import TOKEN
 from brenner.server.hosts import authority, is_wildcard, normalise_host, without_port
-from brenner.services.identity import (
-    AGENT_MAIL_SERVER,
-    BRENNER_SERVER,
-    NO_SERVER,
-    TOKEN,
-    identify_server,
-)
+from brenner.services.identity import AGENT_MAIL_SERVER, BRENNER_SERVER, NO_SERVER, identify_server
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

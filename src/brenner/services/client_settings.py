@@ -11,8 +11,17 @@ from shlex import join
 from typing import TYPE_CHECKING
 
 from brenner.named_tuple import NamedTuple
-from brenner.program_settings import AGENT_TOOLS, CLAUDE_CODE, CODEX_CLI, GEMINI_CLI, merge_programs
-from brenner.services.identity import SECRET, SECRET_HEADER, TOKEN
+from brenner.program_settings import (
+    AGENT_TOOLS,
+    CLAUDE_CODE,
+    CODEX_CLI,
+    GEMINI_CLI,
+    SECRET,
+    SECRET_HEADER,
+    SERVER_NAME,
+    TOKEN,
+    merge_programs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +29,6 @@ if TYPE_CHECKING:
 
     from brenner.config import Project
 
-SERVER_NAME = "brenner"  # in the client's settings
 OTHER = "other"  # any client without settings of its own here
 JSON, TOML = "json", "toml"
 

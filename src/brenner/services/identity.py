@@ -88,16 +88,6 @@ def renew_secret(mailbox: Mailbox, name: str) -> str:
     return secret
 
 
-# Environment variables and headers for secrets, which must not be in files
-#
-# A token gives access to a server; a secret proves an agent's identity.
-
-
-TOKEN = "BRENNER_TOKEN"  # noqa: S105  (the name of a variable)
-SECRET = "BRENNER_SECRET"  # noqa: S105  (as above)
-SECRET_HEADER = "Brenner-Secret"  # noqa: S105  (the name of a header)
-
-
 # Which server listens at an address. Nothing secret is sent to find out.
 
 

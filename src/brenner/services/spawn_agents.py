@@ -36,10 +36,9 @@ from brenner.integrations.tmux import (
     window_command,
 )
 from brenner.named_tuple import NamedTuple
-from brenner.program_settings import merge_programs
+from brenner.program_settings import SERVER_NAME, merge_programs
 from brenner.protocol.roster_config import roster_json
 from brenner.protocol.thread_ids import cross_reference, is_valid_thread_id
-from brenner.services.client_settings import SERVER_NAME
 from brenner.services.start_session import KickoffDelivery, KickoffState, Started
 from brenner.store_url import PostgresAddress, parse_store
 from brenner.text import escape_control, joined

@@ -19,9 +19,10 @@ from brenner.cli.workspace import workspace_of
 from brenner.diagnostics.codes.serving import SERVER_OF_OTHER_PROJECT
 from brenner.diagnostics.model import BrennerError, RequestError
 from brenner.mail.agent_mail.client import Client
+from brenner.program_settings import TOKEN
 from brenner.protocol.messages import exact_time
 from brenner.server.settings import read_token
-from brenner.services.identity import AGENT_MAIL_SERVER, BRENNER_SERVER, TOKEN, identify_server
+from brenner.services.identity import AGENT_MAIL_SERVER, BRENNER_SERVER, identify_server
 from brenner.services.session_status import load_status
 from brenner.text import thread_argument
 from brenner.web import links

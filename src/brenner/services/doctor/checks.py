@@ -37,6 +37,7 @@ from brenner.lint.context import read_source_text
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.open import SqliteStore, open_mailbox, store_of, store_option
 from brenner.persist.git import Repository
+from brenner.program_settings import SECRET, TOKEN
 from brenner.services.compile import read_project_source
 from brenner.services.doctor.programs import agent_program_checks
 from brenner.services.doctor.stores import (
@@ -50,13 +51,7 @@ from brenner.services.doctor.stores import (
     run_rows,
     store_checks,
 )
-from brenner.services.identity import (
-    BRENNER_SERVER,
-    SECRET,
-    TOKEN,
-    identify_server,
-    is_local_host,
-)
+from brenner.services.identity import BRENNER_SERVER, identify_server, is_local_host
 from brenner.services.init_project import mail_left_behind
 from brenner.services.rosters import inspect_project_roster
 from brenner.store_url import PostgresAddress, parse_store

@@ -28,7 +28,7 @@ from brenner.diagnostics.model import (
     RequestError,
     UnavailableError,
 )
-from brenner.services.identity import SECRET_HEADER
+from brenner.program_settings import SECRET_HEADER
 from brenner.web import links
 from brenner.web.auth import retry_after, retry_after_header
 from brenner.web.lab import messages, start
