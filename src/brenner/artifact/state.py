@@ -442,7 +442,10 @@ def latest_version_before(position: ThreadPosition, versions: tuple[Version, ...
 
 
 class State(NamedTuple):
-    """The latest version of a thread with its history. `added` has the position of each ADD."""
+    """The latest version of a thread with its history. `added` has the position of each ADD.
+
+    `is_independent` states that the first round was independent (R33).
+    """
 
     artifact: Artifact
     blame: Blame = NO_BLAME
@@ -453,6 +456,7 @@ class State(NamedTuple):
     added: Mapping[str, ThreadPosition] = MappingProxyType({})
     has_question: bool = False
     updated: datetime | None = None
+    is_independent: bool = False
 
 
 def empty_state(thread_id: str) -> State:

@@ -23,7 +23,11 @@ from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.mailbox import Capability
 from brenner.mail.open import require_project, store_of
+<<<<<<< HEAD
 from brenner.program_settings import TOKEN
+=======
+from brenner.mail.sealed import SealedThreads
+>>>>>>> seal
 from brenner.server.hosts import authority, is_loopback
 from brenner.server.settings import (
     ENDPOINTS,
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
     from socket import socket
 
     from brenner.config import Project
+    from brenner.services.workspace import Workspace
 
 
 _UNVERIFIED = "Agents without a secret can connect. Their mail is marked unverified."
@@ -139,6 +144,8 @@ def _serve(
     warnings: tuple[Diagnostic, ...],
 ) -> int:
     with workspace_of(settings._replace(actor=None), project=project, create=True) as here:
+        if served.token is None:
+            _check_nothing_sealed(here)
         with _gc_disabled():
             from brenner.server.app import serve  # takes about a second
 
@@ -166,6 +173,17 @@ def _gc_disabled() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+_MOST_NAMED = 3
+
+
+def _check_nothing_sealed(here: Workspace) -> None:
+    """Refuse to serve without a token while a session is in an independent first round (R33)."""
+    sealed = sorted(SealedThreads(here.mailbox).current())
+    if sealed:
+        names = " and ".join(f"`{escape_control(each)}`" for each in sealed[:_MOST_NAMED])
+        raise RequestError(codes.SEALED_NEEDS_TOKEN.at(threads=names, thread=sealed[0]))
 
 
 def _check_store_has_secrets(project: Project, because: str) -> None:

@@ -72,6 +72,8 @@ class Capability(StrEnum):
     SECRETS = "secrets for names"
     # `trust` of a message is stored.
     TRUST = "marks of verified senders"
+    # Messages can be sealed for a time (R33): agents cannot read the store but through Brenner.
+    SEALS = "an independent first round"
     # Every storable text is returned unchanged.
     ANY_TEXT = "any text"
 

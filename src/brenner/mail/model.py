@@ -198,7 +198,10 @@ class ReleaseResult(NamedTuple):
 
 
 def stored_json(stored: StoredMessage) -> dict[str, object]:
-    """Return a stored message as JSON. `cc` is a subset of `to`."""
+    """Return a stored message as JSON. `cc` is a subset of `to`.
+
+    A sealed message has an empty subject, body and hash (R33).
+    """
     message, envelope = stored.message, stored.envelope
     return {
         "id": stored.id,
@@ -206,18 +209,19 @@ def stored_json(stored: StoredMessage) -> dict[str, object]:
         "thread_id": message.thread_id,
         "from": message.sender,
         "to": list(message.recipients),
-        "subject": message.subject,
+        "subject": "" if stored.is_sealed else message.subject,
         "type": stored.type,
         "ack_required": wants_ack(message),
         "reply_to": stored.reply_to,
         "acknowledges": list(stored.acknowledges),
-        "hash": stored.content_hash,
+        "hash": "" if stored.is_sealed else stored.content_hash,
         "origin_id": stored.origin_id,
+        "sealed": stored.is_sealed,
         "local": envelope.trust is Trust.LOCAL,
         "trust": envelope.trust,
         "importance": envelope.importance,
         "cc": list(envelope.cc),
-        "body": message.body,
+        "body": "" if stored.is_sealed else message.body,
     }
 
 

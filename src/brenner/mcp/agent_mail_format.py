@@ -215,12 +215,13 @@ def message_json(
         "project_id": PROJECT_ID,
         "sender_id": numbers.get(message.sender, 0),
         "thread_id": message.thread_id,
-        "subject": message.subject,
+        "subject": "" if stored.is_sealed else message.subject,
+        **({"sealed": True, "type": stored.type} if stored.is_sealed else {}),
         "importance": str(stored.envelope.importance),
         "ack_required": wants_ack(message),
         "created_ts": format_time(stored.at),
         "attachments": [],
-        **({"body_md": message.body} if with_body else {}),
+        **({"body_md": "" if stored.is_sealed else message.body} if with_body else {}),
         "from": message.sender,
         "trust": _trust(stored),
     }
@@ -430,7 +431,8 @@ def first_messages(messages: Sequence[StoredMessage]) -> list[dict[str, object]]
     return [
         {
             "id": each.id,
-            "subject": each.message.subject,
+            "subject": "" if each.is_sealed else each.message.subject,
+            **({"sealed": True} if each.is_sealed else {}),
             "from": each.message.sender,
             "created_ts": format_time(each.at),
         }

@@ -182,6 +182,30 @@ def reader_of(call: Call) -> tuple[str, Trust, bool] | None:
     return agent, trust, trust is Trust.VERIFIED or not is_claimed
 
 
+# Arguments by which a call names its agent, and those with a secret
+_NAMES = ("agent", "agent_name", "sender_name", "name")
+_TOKENS = ("sender_token", "registration_token")
+
+
+def proven_reader(call: Call) -> str | None:
+    """Return the name that the caller has proven for this call, or None (R33).
+
+    A connection that has proven several names must name one of them in the call.
+    """
+    mailbox, caller = call.workspace.mailbox, call.caller
+    for token in filter(None, map(call.text, _TOKENS)):
+        return name_of_secret(mailbox, token)
+    own = name_of_connection(call)
+    proven = {own} if own else set()
+    for name in caller.bindings.names(caller.connection):
+        digest = _stored_digest(call, name)
+        if digest and caller.bindings.speaks_for(caller.connection, name, digest):
+            proven.add(name)
+    named = {registered_name(call, each) for each in _NAMES} & proven
+    candidates = named or proven
+    return next(iter(candidates)) if len(candidates) == 1 else None
+
+
 def note_fetched(call: Call, agent: str, trust: Trust, thread_id: str, version: int) -> None:
     """Record that the reader has fetched this version.
 

@@ -30,12 +30,14 @@ from brenner.diagnostics.codes.serving import UNKNOWN_RESOURCE
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, UnavailableError
 from brenner.diagnostics.repeats import Repeats, group_repeats
 from brenner.mail.open import with_place
+from brenner.mail.sealed import SealedMailbox, SealedThreads
 from brenner.mcp import errors as told
 from brenner.mcp import tools_agents
 from brenner.mcp import tools_mail as mail_tools
 from brenner.mcp import tools_session as own_tools
 from brenner.mcp.agent_mail_format import check_project_key
 from brenner.mcp.arguments import find_resource, read_arguments, schema, unknown_resource
+from brenner.mcp.identity import proven_reader
 from brenner.mcp.resources import RESOURCES
 from brenner.mcp.tool import Call, Caller, Resource, Tool, ToolResult
 from brenner.mcp.untrusted_text import HOW_FRAMES_LOOK
@@ -305,11 +307,12 @@ def build(
     """
     named = {tool.name: tool for tool in tools}
     workers = WorkerThreads()
+    sealed = SealedThreads(workspace.mailbox)
 
     async def call_tool(
         context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        call = Call(workspace, caller_of(known, context), params.arguments or {})
+        call = _sealed(Call(workspace, caller_of(known, context), params.arguments or {}), sealed)
         work = partial(call_result, named, params.name, call)
         if params.name in _APART:
             return await workers.run_apart(work)
@@ -318,7 +321,7 @@ def build(
     async def read_resource(
         context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        call = Call(workspace, caller_of(known, context), {})
+        call = _sealed(Call(workspace, caller_of(known, context), {}), sealed)
         work = partial(read_result, resources, str(params.uri), call)
         return await workers.finish(work, _client_of(context, call.caller))
 
@@ -335,6 +338,12 @@ def build(
     )
     server.middleware.clear()  # messages of agents must not become telemetry
     return server
+
+
+def _sealed(call: Call, threads: SealedThreads) -> Call:
+    """Return the call with the mailbox as its caller may read it (R33)."""
+    mailbox = SealedMailbox(call.workspace.mailbox, partial(proven_reader, call), threads)
+    return call._replace(workspace=call.workspace._replace(mailbox=mailbox))
 
 
 def _answer_with(

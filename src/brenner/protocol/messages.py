@@ -318,7 +318,8 @@ class StoredMessage(NamedTuple):
     pending acknowledgements it settled on arrival. An imported message is not local: its ids come
     from another store. `decides` records, when the message is stored, whether a decision counts as
     the operator's. It is None for a message that is no decision, and if the store did not know the
-    operator.
+    operator. An `is_sealed` message has neither its subject nor its body, because this reader may
+    not read them yet (R33).
     """
 
     id: int
@@ -332,6 +333,7 @@ class StoredMessage(NamedTuple):
     is_local: bool = True
     envelope: Envelope = DEFAULT_ENVELOPE
     decides: bool | None = None
+    is_sealed: bool = False
 
     @property
     def posted(self) -> StoredMessage:

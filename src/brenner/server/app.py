@@ -27,6 +27,7 @@ from brenner.diagnostics.codes.serving import CUT_OFF
 from brenner.diagnostics.codes.web import PAGE_FAILED
 from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.mail.open import store_of
+from brenner.mail.sealed import SealedMailbox
 from brenner.mcp.server import LocationHandler, build, log_locations_only
 from brenner.mcp.tool import Bindings, Caller
 from brenner.server.http import Refusal
@@ -294,7 +295,21 @@ def site_of(workspace: Workspace, settings: ServeSettings) -> Site:
     )
     door = LabAuth(workspace, settings.lab_secret) if settings.is_lab else None
     entrance = None if settings.token is None else BrowserAuth(settings.token)
-    return Site(workspace, about, SessionRepository(workspace), settings.is_lab, door, entrance)
+    reading = SessionRepository(workspace)
+    readers = workspace._replace(mailbox=SealedMailbox(workspace.mailbox, _no_name))
+    return Site(
+        readers,
+        about,
+        SessionRepository(readers, reading.store),
+        settings.is_lab,
+        door,
+        entrance,
+        (workspace, reading),
+    )
+
+
+def _no_name() -> None:
+    """Return no name: without a login, the reader of a page is unknown."""
 
 
 def set_up_logging() -> None:

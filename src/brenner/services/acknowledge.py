@@ -6,7 +6,7 @@ so every command and tool acknowledges this way.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -15,17 +15,20 @@ from brenner.diagnostics.model import BrennerError, RequestError
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import PendingAck, SendResult
 from brenner.mail.rules import check_recipient
+from brenner.mail.sealed import independent_round_of, threads_that_may_be_independent
 from brenner.markdown.escape import one_paragraph
 from brenner.named_tuple import NamedTuple
-from brenner.protocol.message_types import ACK, ACK_STATUSES, DELTA, PLACEHOLDER
+from brenner.protocol.independent_round import IndependentRound, is_delayed
+from brenner.protocol.message_types import ACK, ACK_STATUSES, CRITIQUE, DELTA, PLACEHOLDER
 from brenner.protocol.messages import DEFAULT_ENVELOPE, Envelope, Message, StoredMessage, Trust, iso
 from brenner.protocol.subjects import compose_subject
 from brenner.services.send import stored_key
 from brenner.services.send_checks import refuse_secrets
+from brenner.session.model import ack_due
 from brenner.text import escape_control
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
 RECEIVED = "Received"
 
@@ -142,14 +145,31 @@ def pending_acks(
 ) -> tuple[DueAck, ...]:
     """Return every pending ACK, the oldest first. The deadline counts from the last sending."""
     owed = mailbox.debts(debtor, thread_id)
-    dues = [_due(pending, deadline) for pending in owed]
+    rounds = _independent_rounds(mailbox, owed)
+    dues = [_due(pending, deadline, rounds) for pending in owed]
     return tuple(DueAck(pending, due, due < now) for pending, due in zip(owed, dues, strict=True))
 
 
-def _due(pending: PendingAck, deadline: timedelta) -> datetime:
-    """Return the deadline; imported mail may have any date."""
-    last_moment = datetime.max.replace(tzinfo=UTC)
-    return pending.last.at + deadline if pending.last.at < last_moment - deadline else last_moment
+def _due(
+    pending: PendingAck, deadline: timedelta, rounds: Mapping[str, IndependentRound]
+) -> datetime:
+    """Return the deadline. That of a sealed CRITIQUE starts with v1 (R33)."""
+    last = pending.last
+    found = rounds.get(last.message.thread_id)
+    if found is None or not is_delayed(found, last.type, last.at):
+        return ack_due(last.at, deadline, is_sealed=False)
+    end = found.ended_by
+    return ack_due(last.at, deadline, end.at if end else None, is_sealed=end is None)
+
+
+def _independent_rounds(
+    mailbox: Mailbox, owed: Sequence[PendingAck]
+) -> dict[str, IndependentRound]:
+    """Return the independent first rounds of the threads in which a CRITIQUE is owed an ACK."""
+    threads = {each.last.message.thread_id for each in owed if each.last.type == CRITIQUE.name}
+    candidates = threads & threads_that_may_be_independent(mailbox) if threads else threads
+    found = {each: independent_round_of(mailbox, each) for each in candidates}
+    return {thread_id: each for thread_id, each in found.items() if each}
 
 
 def resend(mailbox: Mailbox, overdue: Iterable[DueAck]) -> tuple[SendResult, ...]:

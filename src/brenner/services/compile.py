@@ -25,6 +25,7 @@ from brenner.limits import MOST_BODY_BYTES
 from brenner.lint.context import SourceText, read_source_text
 from brenner.lint.linter import LintReport, lint
 from brenner.mail.mailbox import Capability
+from brenner.mail.sealed import check_may_compile
 from brenner.named_tuple import NamedTuple
 from brenner.persist.git import Persistence, persistence_of
 from brenner.protocol.delta.schema import RESEARCH_THREAD
@@ -248,6 +249,7 @@ class CompileResult(NamedTuple):
 def compile_thread(workspace: Workspace, thread_id: str, options: CompileOptions) -> CompileResult:
     """Publish the next version of a thread, if there is one to publish."""
     require_thread_id(thread_id)
+    check_may_compile(workspace.mailbox, thread_id)
     if options.persist:
         check_operator(workspace, "save, commit or push a version")
 

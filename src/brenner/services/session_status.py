@@ -31,6 +31,11 @@ class LoadedStatus(NamedTuple):
     messages: tuple[StoredMessage, ...]
     merged: Merge
 
+    @property
+    def is_sealed(self) -> bool:
+        """Whether some messages are sealed for this reader (R33): they must be read again."""
+        return any(each.is_sealed for each in self.messages)
+
 
 def load_status(workspace: Workspace, thread_id: str) -> LoadedStatus:
     """Return the status of a thread. Raise if it has no messages."""

@@ -22,6 +22,7 @@ from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.codes.artifacts import FILE_AHEAD_OF_MAIL
 from brenner.diagnostics.codes.mail import SENT_TO_NOBODY, THREAD_MOVED
 from brenner.diagnostics.codes.publishing import KICKOFFS_OVERTAKEN
+from brenner.diagnostics.codes.stores import HOME_CANNOT
 from brenner.diagnostics.model import (
     ERROR,
     AlteredError,
@@ -34,6 +35,7 @@ from brenner.diagnostics.model import (
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import Profile
 from brenner.mail.rules import merge_profile
+from brenner.mail.sealed import independent_round_of
 from brenner.markdown.blocks import parse_blocks
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.body import BodySection, find_section, has_visible_text, parse_sections
@@ -626,7 +628,8 @@ class StartOptions(NamedTuple):
     The excerpt is a text, or `sections` of the project's source text, such as `42,45-47`. Without
     `thread_id` and `bead` the thread gets an ID from the question and from `today`. `register`
     allows registering recipients on a server that shares names between projects. `seen` is the
-    digest of the previewed kickoffs; if they have changed, nothing is sent.
+    digest of the previewed kickoffs; if they have changed, nothing is sent. `independent` states an
+    independent first round (R33).
     """
 
     question: str
@@ -644,6 +647,7 @@ class StartOptions(NamedTuple):
     register: bool = False
     today: date | None = None
     seen: str | None = None
+    independent: bool = False
 
 
 def start_session(workspace: Workspace, options: StartOptions) -> Started:
@@ -657,12 +661,14 @@ def start_session(workspace: Workspace, options: StartOptions) -> Started:
     excerpt, about_excerpt = load_excerpt(workspace, options.excerpt, options.sections)
     newcomers, about_names = find_newcomers(workspace, resolved, register=options.register)
     about_file = _file_diagnostics(workspace, thread) if thread and thread.is_new else []
+    is_independent, about_round = _independence(workspace, thread, options)
     found = [
         *roster_diagnostics(resolved),
         *about_thread,
         *about_file,
         *about_excerpt,
         *about_names,
+        *about_round,
     ]
     operator = workspace.project.operator
     if operator in resolved.recipients:
@@ -674,6 +680,7 @@ def start_session(workspace: Workspace, options: StartOptions) -> Started:
         base = 0 if thread.is_new else _latest_number(workspace, thread.thread_id)
         plan = plan._replace(thread_id=thread.thread_id, excerpt=excerpt, base=base)
         plan = plan._replace(question=thread.existing_wording or options.question)
+        plan = plan._replace(is_independent=is_independent)
         messages = compose_kickoffs(plan)
         kickoffs = [
             each for message in messages for each in split_by_delivery(message, thread, roster)
@@ -728,6 +735,24 @@ def _find_thread(
         ]
     thread = SessionThread(workspace.mailbox, thread_id, asked)
     return thread, [*found, *_as_list(thread.conflict()), *_as_list(thread.wording_note())]
+
+
+def _independence(
+    workspace: Workspace, thread: SessionThread | None, options: StartOptions
+) -> tuple[bool, list[Diagnostic]]:
+    """Return whether the kickoffs state an independent first round, and why they cannot (R33).
+
+    The first kickoff decides for the whole thread, so further ones repeat what it states.
+    """
+    reason = workspace.mailbox.lacks.get(Capability.SEALS)
+    if options.independent and reason is not None:
+        return False, [HOME_CANNOT.at(ability=Capability.SEALS, reason=reason)]
+    if thread is None or thread.is_new:
+        return options.independent, []
+    found = independent_round_of(workspace.mailbox, thread.thread_id)
+    if found is None and options.independent:
+        return False, [codes.INDEPENDENCE_TOO_LATE.at(thread_id=thread.thread_id)]
+    return found is not None and found.ended_by is None, []
 
 
 def _file_diagnostics(workspace: Workspace, thread: SessionThread) -> list[Diagnostic]:

@@ -22,6 +22,7 @@ from brenner.named_tuple import NamedTuple
 from brenner.protocol.thread_ids import is_valid_thread_id
 from brenner.services.session_status import LoadedStatus, status_of, update_status
 from brenner.services.version_store import load_thread, require_thread_id
+from brenner.services.workspace import mailbox_for
 from brenner.session.model import Phase, SessionStatus
 from brenner.session.routing import Route, RouteStep, RoutingContext, route
 from brenner.session.versions import replay
@@ -107,7 +108,9 @@ class WatchedThreads:
         before = self._before(thread_id, message)
         operator = self.workspace.project.operator
         after = (
-            update_status(before, [message], operator)
+            _load_thread(self.workspace, thread_id, message.arrival)
+            if before and before.is_sealed  # which may have ended with this message
+            else update_status(before, [message], operator)
             if before
             else status_of(replay(thread_id, (message,), operator), (message,), operator)
         )
@@ -343,7 +346,8 @@ class WatchedStore:
         identity = _file_identity(self._file)
         if self._file and identity is None:
             raise self._missing_file_error()
-        mailbox = open_mailbox(self.workspace.project, create=False)
+        project, actor = self.workspace.project, self.workspace.actor
+        mailbox = mailbox_for(open_mailbox(project, create=False), project, actor)
         self.close()
         self.workspace = self.workspace._replace(mailbox=mailbox)
         self._identity, self._was_opened_here, self._is_missing = identity, True, False

@@ -114,9 +114,25 @@ class Workspace(NamedTuple):
 def workspace_in(
     project: Project, actor: str | None, *, create: bool, needs_operator: bool = True
 ) -> Workspace:
-    """Open a workspace in a project. Only a caller that will write creates a missing store."""
+    """Open a workspace in a project. Only a caller that will write creates a missing store.
+
+    An actor that is not the operator gets a mailbox without what is sealed for it (R33).
+    """
     mailbox = open_mailbox(project, create=create, needs_operator=needs_operator)
-    return Workspace(mailbox, project, actor or project.operator)
+    return Workspace(mailbox_for(mailbox, project, actor), project, actor or project.operator)
+
+
+def mailbox_for(mailbox: Mailbox, project: Project, actor: str | None) -> Mailbox:
+    """Return the mailbox as the actor may read it: the operator reads everything."""
+    if actor in (None, "", project.operator):
+        return mailbox
+    from brenner.mail.memory import MemoryMailbox
+
+    if isinstance(mailbox, MemoryMailbox):  # a project without mail
+        return mailbox
+    from brenner.mail.sealed import SealedMailbox  # the operator's commands need no view
+
+    return SealedMailbox(mailbox, lambda: actor)
 
 
 def open_workspace(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from brenner.diagnostics.model import ERROR, RequestError
 from brenner.markdown.escape import escape_heading
 from brenner.named_tuple import NamedTuple
+from brenner.protocol import independent_round
 from brenner.protocol.message_types import KICKOFF
 from brenner.protocol.messages import Message
 from brenner.protocol.roster import (
@@ -62,7 +63,8 @@ class KickoffPlan(NamedTuple):
     """The topic of a session, and its participants. Texts are as the operator wrote them.
 
     An empty text means not given. `base` is the number of the thread's latest version, 0 before the
-    first. `round` is what a later round starts from; None for the first round.
+    first. `round` is what a later round starts from; None for the first round. `is_independent`
+    states an independent first round (R33).
     """
 
     thread_id: str
@@ -78,6 +80,7 @@ class KickoffPlan(NamedTuple):
     outputs: str = ""
     base: int = 0
     round: RoundContext | None = None
+    is_independent: bool = False
 
 
 def compose_kickoffs(plan: KickoffPlan) -> tuple[Message, ...]:
@@ -140,6 +143,7 @@ def _body_parts(plan: KickoffPlan, recipients: tuple[str, ...], prompt: Prompt) 
         "Excerpt": _excerpt(plan),
         "Initial Hypotheses": embed_text(plan.hypotheses),
         "Constraints": embed_text(plan.constraints),
+        independent_round.SECTION: independent_round.STATEMENT if plan.is_independent else "",
         "Requested Outputs": outputs,
     }
     yield from (f"## {name}\n\n{text}" for name, text in sections.items() if text)

@@ -22,6 +22,7 @@ from brenner.protocol.messages import iso
 if TYPE_CHECKING:
     from brenner.artifact.model import Artifact, Reference
     from brenner.diagnostics.model import Diagnostic
+    from brenner.protocol.independent_round import IndependentRound
     from brenner.protocol.thread_ids import ThreadKind
 
 FORMAT = 1
@@ -231,8 +232,20 @@ class Participant(NamedTuple):
         return self.turn in AWAITED_TURNS
 
 
+def ack_due(
+    sent: datetime, deadline: timedelta, unsealed_at: datetime | None = None, *, is_sealed: bool
+) -> datetime:
+    """Return when the ACK of a message is due: of a sealed one it is never (R33)."""
+    last_moment = datetime.max.replace(tzinfo=UTC)
+    begin = max(sent, unsealed_at or sent)
+    return begin + deadline if begin < last_moment - deadline and not is_sealed else last_moment
+
+
 class OpenAck(NamedTuple):
-    """An ACK that is owed for a message and all its copies, as in `mail pending`."""
+    """An ACK that is owed for a message and all its copies, as in `mail pending`.
+
+    The deadline of a message that was sealed starts when it is `unsealed_at` (R33).
+    """
 
     debtor: str
     message_id: int
@@ -243,11 +256,12 @@ class OpenAck(NamedTuple):
     subject: str
     since: datetime
     last_sent: datetime
+    is_sealed: bool = False
+    unsealed_at: datetime | None = None
 
     def due(self, deadline: timedelta) -> datetime:
         """Return when the ACK is due. Imported mail may have any date, so the result is capped."""
-        last_moment = datetime.max.replace(tzinfo=UTC)
-        return self.last_sent + deadline if self.last_sent < last_moment - deadline else last_moment
+        return ack_due(self.last_sent, deadline, self.unsealed_at, is_sealed=self.is_sealed)
 
 
 class SettledAck(NamedTuple):
@@ -361,7 +375,8 @@ class SessionStatus(NamedTuple):
     counts the DELTA messages that no version has read, `applies` their
     blocks that would be applied now. `compile_blocker` is why the next compile is impossible.
     `references` are those of the latest version, each with its item. `operator` leads the session:
-    what is asked of other agents is not asked of the operator.
+    what is asked of other agents is not asked of the operator. `independent` is the session's
+    independent first round, if it has one (R33).
     """
 
     thread_id: str
@@ -388,6 +403,7 @@ class SessionStatus(NamedTuple):
     misplaced: tuple[RefusedBlock, ...] = ()
     late_misplaced: tuple[RefusedBlock, ...] = ()
     reopen_command: str = ""
+    independent: IndependentRound | None = None
 
     @property
     def needed_misplaced(self) -> tuple[RefusedBlock, ...]:

@@ -38,13 +38,14 @@ from brenner.text import escape_control, grouped, plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from brenner.protocol.independent_round import IndependentRound
     from brenner.session.status_text import StatusReader
 
 # The row of a session. It depends on the thread alone, so it can be cached until the thread grows.
 
 
 class OwedAck(NamedTuple):
-    """An ACK that is owed, and when it was last asked for."""
+    """An ACK that is owed, and when its deadline starts: when it was last asked for (R33)."""
 
     debtor: str
     message_id: int
@@ -363,7 +364,8 @@ def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
         errors=version.errors if version else None,
         awaited=tuple((each.name, each.turn) for each in status.awaited),
         owed=tuple(
-            OwedAck(each.debtor, each.message_id, each.last_sent) for each in status.open_acks
+            OwedAck(each.debtor, each.message_id, each.due(timedelta()))
+            for each in status.open_acks
         ),
         blocked=len(status.of_type(BLOCKED.name)),
         questions=len(status.of_type(QUESTION.name)),
@@ -550,7 +552,16 @@ def status_json(status: SessionStatus, now: datetime, deadline: timedelta) -> di
         "references": [
             {"id": item, **reference._asdict()} for item, reference in status.references
         ],
+        "independent": _independent_json(status.independent),
     }
+
+
+def _independent_json(found: IndependentRound | None) -> dict[str, object] | None:
+    """Return the independent first round, null if the session has none (R33)."""
+    if found is None:
+        return None
+    ended_by = found.ended_by.id if found.ended_by else None
+    return {"sealed": found.sealed, "until": "v1", "ended_by": ended_by}
 
 
 def _version_json(version: PublishedVersion) -> dict[str, object]:
@@ -600,6 +611,7 @@ def open_ack_json(each: OpenAck, now: datetime, deadline: timedelta) -> dict[str
         "since": iso(each.since),
         "due": iso(due),
         "overdue": due < now,
+        "sealed": each.is_sealed,
     }
 
 

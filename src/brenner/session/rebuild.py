@@ -350,8 +350,11 @@ _RESTORE = "it was changed after it was stored; restore it from a backup or an a
 
 
 def is_altered(stored: StoredMessage) -> bool:
-    """Return whether thread, sender, subject or body of a message differ from what was stored."""
-    return content_hash(stored.message) != stored.content_hash
+    """Return whether thread, sender, subject or body of a message differ from what was stored.
+
+    Of a sealed message that is not known.
+    """
+    return not stored.is_sealed and content_hash(stored.message) != stored.content_hash
 
 
 def altered_diagnostic(message_id: int) -> Diagnostic:

@@ -20,6 +20,7 @@ from brenner.named_tuple import NamedTuple
 from brenner.protocol.acknowledgements import debtors
 from brenner.protocol.body import BodySection, find_section, match_listed_value, parse_sections
 from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE, Operation
+from brenner.protocol.independent_round import IndependentRound, independent_round, is_delayed
 from brenner.protocol.message_types import (
     BLOCKED,
     BLOCKER_TYPES,
@@ -235,6 +236,7 @@ def compute_status(
         thread, {each.content_hash for each in requests.values()} | contents_without_debtors(thread)
     )
     current = CurrentRound(history, thread, requests, acks, merged)
+    independent = independent_round(thread, {each.message_id for each in history.versions})
     agents = current.participants(operator)
     applies = sum(entry.state is BlockOutcome.APPLIED for entry in merged.ledger)
     latest, phase = history.state.artifact, _phase(current, agents, applies)
@@ -255,7 +257,7 @@ def compute_status(
         phase=phase,
         version=_latest_version(history, before),
         participants=agents,
-        open_acks=debts.open,
+        open_acks=tuple(_from_unsealing(each, independent) for each in debts.open),
         critiques=tuple(_open_critiques(history)),
         messages=open_messages(thread, later, debts.open, acks),
         refusals=tuple(each for each, dismissed in refused if dismissed is None),
@@ -274,7 +276,16 @@ def compute_status(
         misplaced=misplaced,
         reopen_command=history.reopen_command if history.cancelling else "",
         late_misplaced=tuple(each for each in misplaced if each.message_id in late),
+        independent=independent,
     )
+
+
+def _from_unsealing(each: OpenAck, independent: IndependentRound | None) -> OpenAck:
+    """Return an owed ACK with the deadline that starts with v1, if its message was sealed."""
+    if independent is None or not is_delayed(independent, each.type, each.last_sent):
+        return each
+    end = independent.ended_by
+    return each._replace(is_sealed=end is None, unsealed_at=end.at if end else None)
 
 
 def _round(current: CurrentRound, phase: Phase | None) -> int:

@@ -136,6 +136,15 @@ def describe_unread(status: SessionStatus) -> tuple[str, str] | None:
     return f"{count} arrived{since}", applies if status.applies else "no block would apply"
 
 
+def describe_independent(status: SessionStatus) -> str:
+    """Return how many contributions of an independent first round are sealed; empty after it."""
+    found = status.independent
+    if found is None or found.ended_by is not None or status.is_over:
+        return ""
+    count = plural(found.sealed, "contribution")
+    return f"independent first round: {count} sealed until v1"
+
+
 _SETTLED_BY = {"contributed": "a delta", "completed": "completing", "cancelled": "cancelling"}
 
 

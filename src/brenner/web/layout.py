@@ -31,6 +31,7 @@ from brenner.session.status_text import (
     StatusReader,
     StepAction,
     attention,
+    describe_independent,
     describe_round,
     describe_settled,
     describe_turn,
@@ -306,6 +307,7 @@ def session_document(context: RequestContext) -> Document:
         "turns": _turns(status, context),
         "waits": _awaited_text(status),
         "settled_words": describe_settled(status),
+        "independent_words": describe_independent(status),
         **attention_document(session, context),
     }
 

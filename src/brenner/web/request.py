@@ -18,7 +18,8 @@ from urllib.parse import parse_qsl, quote
 
 from brenner.diagnostics.codes import web as codes
 from brenner.diagnostics.codes.web import FORM_UNREADABLE
-from brenner.diagnostics.model import RequestError
+from brenner.diagnostics.model import RequestError, UnavailableError
+from brenner.mail.sealed import SealedMailbox
 from brenner.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ class Site(NamedTuple):
     """The web pages of one project.
 
     `lab_auth` is set if the operator can act on the pages, `browser_auth` if the server requires a
-    token.
+    token. `workspace` and `reading` are for readers that have not logged in: sealed mail is sealed
+    there (R33). Those of the operator are `unsealed`; without it, they are the same.
     """
 
     workspace: Workspace
@@ -59,6 +61,20 @@ class Site(NamedTuple):
     is_lab: bool = False
     lab_auth: LabAuth | None = None
     browser_auth: BrowserAuth | None = None
+    unsealed: tuple[Workspace, SessionRepository] | None = None
+
+    def for_operator(self) -> Site:
+        """Return the site as the operator reads it. While nothing is sealed, all share a cache."""
+        mailbox = self.workspace.mailbox
+        if self.unsealed is None or not isinstance(mailbox, SealedMailbox):
+            return self
+        with suppress(UnavailableError):  # then the page comes from a file
+            if not mailbox.has_sealed():
+                return self
+        workspace, reading = self.unsealed
+        if self.reading.cursor is not None:
+            reading = reading.at(self.reading.cursor)
+        return self._replace(workspace=workspace, reading=reading)
 
 
 # The request context
@@ -234,7 +250,13 @@ def with_login(context: RequestContext) -> RequestContext:
     if auth is None:
         return context
     is_away = context.site.reading.store.outage is not None
-    return context._replace(login=auth.login_to_read(context.cookies, is_away=is_away))
+    return as_operator(context, auth.login_to_read(context.cookies, is_away=is_away))
+
+
+def as_operator(context: RequestContext, login: Login | None) -> RequestContext:
+    """Return the context with a login, and with the mail that the operator may read."""
+    site = context.site if login is None else context.site.for_operator()
+    return context._replace(site=site, login=login)
 
 
 def is_https(request: Request) -> bool:

@@ -166,6 +166,9 @@ class SessionCache:
 
     def _current(self, slot: _Slot, thread_id: str, cursor: MailCursor) -> Session:
         before = slot.session
+        is_stale = before is not None and cursor.position > slot.cursor.position
+        if is_stale and before is not None and before.followed.is_sealed:
+            before = None  # they may not be sealed any more
         if before is None or not self._is_same_store(slot.cursor, cursor):
             slot.session = None
             session = Session(self._workspace, load_status(self._workspace, thread_id))

@@ -42,6 +42,7 @@ from brenner.artifact.state import (
     block_key,
     edited_fields,
     is_replaced,
+    latest_version_before,
     updated_mapping,
 )
 from brenner.diagnostics.codes import lint_sections as lint_sections_codes
@@ -131,6 +132,9 @@ class MergeRun:
         self._created_at = metadata.created_at
         self._updated = state.updated
         self._has_question = state.has_question
+        # None until the first kickoff of the thread is known: it decides for the whole thread.
+        has_kickoff = len(state.versions) > 1
+        self._is_independent = state.is_independent if has_kickoff else None
 
     def take(self, message: DeltaMessage | KickoffMessage) -> None:
         self._created_at = self._created_at or iso(message.posted.at)
@@ -166,12 +170,15 @@ class MergeRun:
             added=MappingProxyType(self._draft.added),
             has_question=self._has_question,
             updated=self._updated,
+            is_independent=bool(self._is_independent),
         )
 
     # Kickoffs (R15)
 
     def _take_kickoff(self, kickoff: KickoffMessage) -> None:
         """Fill the empty fields from the first kickoff with a question, the roster from each."""
+        if self._is_independent is None:
+            self._is_independent = kickoff.is_independent
         if kickoff.roster:
             self._roster = MappingProxyType(roster_json(kickoff.roster))
         if not kickoff.question:
@@ -209,7 +216,8 @@ class MergeRun:
             sender, AuthorHistoryBuilder(self._state.authors.get(sender))
         )
         draft = self._draft
-        resolved = resolve_ids(message, base, draft, author)
+        is_sealed = bool(self._is_independent) and self._is_before_first_version(posted)
+        resolved = resolve_ids(message, base, draft, author, is_sealed=is_sealed)
         decisions, numbers = decide(resolved, draft, author)
         final = list(finalise_blocks(resolved, decisions, numbers, draft))
         lines = {each.block.number: each.block.fence.line for each in final}
@@ -222,6 +230,11 @@ class MergeRun:
             self._contributors[message.shorthand] = None
             self._updated = max(self._updated or posted.at, posted.at)
             _remember(author, applied, resolved)
+
+    def _is_before_first_version(self, posted: StoredMessage) -> bool:
+        """Return whether no version was published when the message was sent."""
+        before = latest_version_before((posted.at, posted.id), self._state.versions)
+        return before.number == 0
 
     def _base(self, message: DeltaMessage) -> Version:
         versions = self._state.versions

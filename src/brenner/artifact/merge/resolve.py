@@ -50,6 +50,7 @@ from brenner.protocol.grammar import (
     LOCAL_REFERENCE,
     VERSION,
 )
+from brenner.protocol.independent_round import states_independence
 from brenner.protocol.message_types import DELTA, KICKOFF
 from brenner.protocol.roster import Roster, read_configuration
 from brenner.protocol.subjects import Subject, parse_subject
@@ -73,13 +74,17 @@ class DeltaMessage(NamedTuple):
 
 
 class KickoffMessage(NamedTuple):
-    """A parsed KICKOFF message. `is_from_title` means that the question is only its title (R15)."""
+    """A parsed KICKOFF message. `is_from_title` means that the question is only its title (R15).
+
+    An `is_independent` one states an independent first round (R33).
+    """
 
     posted: StoredMessage
     question: str
     context: str
     is_from_title: bool
     roster: Roster | None = None
+    is_independent: bool = False
 
 
 def parse_posted(posted: StoredMessage) -> DeltaMessage | KickoffMessage | None:
@@ -118,7 +123,8 @@ def _parse_kickoff(posted: StoredMessage) -> KickoffMessage:
     heading = find_title(found)
     asked = _section_text(question, body) if question else (heading.text.strip() if heading else "")
     background = _section_text(context, body) if context else ""
-    return KickoffMessage(posted, asked, background, question is None, read_configuration(found))
+    roster, is_independent = read_configuration(found), states_independence(found)
+    return KickoffMessage(posted, asked, background, question is None, roster, is_independent)
 
 
 def _section_text(section: BodySection, body: str) -> str:
@@ -489,8 +495,14 @@ def _meanings_of(mentions: list[IdMention], meanings: Meanings) -> Meanings:
 
 
 def resolve_ids(
-    message: DeltaMessage, base: Version, draft: ArtifactDraft, author: AuthorHistoryBuilder
+    message: DeltaMessage,
+    base: Version,
+    draft: ArtifactDraft,
+    author: AuthorHistoryBuilder,
+    *,
+    is_sealed: bool = False,
 ) -> ResolvedIds:
+    """Resolve the IDs of a message. Of a message that was sealed, in the base view only (R33)."""
     blocks = message.blocks
     mentions = {
         b.number: id_mentions(b.delta, draft.thread_id) for b in blocks if b.delta is not None
@@ -509,7 +521,7 @@ def resolve_ids(
     )
     # Every ID of the base view exists in the thread view too. So the base view applies, unless the
     # message names an ID that only the thread view has: then the author has read the thread.
-    is_thread = any(
+    is_thread = not is_sealed and any(
         in_base.resolve(each) is None and in_thread.resolve(each) is not None for each in ids
     )
     view = in_thread if is_thread else in_base
@@ -521,7 +533,7 @@ def resolve_ids(
         originals = find_duplicate_adds(adds, by_block, keys, search)
         meanings = _with_originals(meanings, originals)
     ambiguous: Meanings = {}
-    if ids and not is_thread and message.stated_base != base.number:
+    if ids and not is_thread and not is_sealed and message.stated_base != base.number:
         others = _with_originals(_resolve_existing(in_thread, ids, draft), originals)
         ambiguous = {
             written: other

@@ -195,6 +195,7 @@ _TEXT_OPTIONS = ("question", "context", "hypotheses", "constraints", "outputs")
 @click.option("--thread-id", metavar="ID", help="Thread ID (default: made from the question).")
 @click.option("--bead", metavar="ID", help="Bead whose ID becomes the thread ID.")
 @roster_options
+@click.option("--independent", is_flag=True, help="Seal contributions from other agents until v1.")
 @click.option("--register", is_flag=True, help="Register recipients on an Agent Mail server, too.")
 @spawn_options
 @click.option("--dry-run", is_flag=True, help="Show all kickoffs; send nothing.")
@@ -213,10 +214,12 @@ def start(
 
     Roles come from --to NAME --role ROLE, or from the roster (`brenner roster show`). Unknown names
     are registered; on an Agent Mail server only with --register. All kickoffs are checked before
-    the first is sent. Run the same command again after an interruption, or to add recipients: no
+    the first is sent. With --independent, all agents take the first turn together: until v1, no
+    agent can read the contributions of another one. Run the same command again after an interruption, or to add recipients: no
     recipient gets a kickoff twice.
     """
     register = bool(options_given.pop("register"))
+    independent = bool(options_given.pop("independent"))
     _check_usage(options_given)
     texts = read_texts(options_given, (*_TEXT_OPTIONS, EXCERPT_FILE))
     if isinstance(texts, tuple):
@@ -236,6 +239,7 @@ def start(
         bead=options_given["bead"],
         dry_run=dry_run,
         register=register,
+        independent=independent,
     )
     project = project_of(settings)
     done, attended = _run(settings, project, options, spawn_request)

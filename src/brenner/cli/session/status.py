@@ -70,6 +70,7 @@ from brenner.session.status_text import (
     NextStep,
     StatusReader,
     attention,
+    describe_independent,
     describe_round,
     describe_settled,
     describe_turn,
@@ -606,6 +607,8 @@ def _fact_fields(screen: StatusScreen, out: TextIO) -> Iterator[tuple[str, Seque
         yield "Messages", [Span(str(status.position))]
     if status.cancelled:
         yield "Cancelled", _cancellation_spans(status.cancelled, out)
+    if independent := describe_independent(status):
+        yield "First round", [Span(independent)]
     if settled := describe_settled(status):
         yield "Settled ACKs", [Span(settled)]
     if screen.unverified:

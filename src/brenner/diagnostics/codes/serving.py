@@ -31,6 +31,15 @@ TOKEN_NEEDED = error(
     "leave out `--host`.",
     _TRANSPORT_SPEC,
 )
+SEALED_NEEDS_TOKEN = error(
+    "SEALED_NEEDS_TOKEN",
+    "Cannot serve without a token: {threads} is in an independent first round, and without a token "
+    "every program of this machine can connect.",
+    "Make a token with `(umask 077; openssl rand -hex 32 > ~/.brenner-token)`, and add "
+    "`--token-file ~/.brenner-token` (or set BRENNER_TOKEN). Or publish v1 first: `brenner compile "
+    "{thread}`.",
+    "R33",
+)
 UNUSABLE_TOKEN = error(
     "UNUSABLE_TOKEN",
     "Cannot serve: the token in {where} is not valid: {reason}.",

@@ -383,6 +383,7 @@ BROADCAST_INCOMPLETE = error(
     "are in their inboxes.",
     _NTM_SPEC,
 )
+<<<<<<< HEAD
 
 # Running a session: driving the agents' own programs
 
@@ -419,4 +420,20 @@ AGENT_FOLDER_UNUSABLE = error(
     "Set `XDG_STATE_HOME` to a folder outside the project that you can write to, then run the "
     "command again.",
     _RUN_SPEC,
+=======
+# The independent first round (R33)
+INDEPENDENCE_TOO_LATE = error(
+    "INDEPENDENCE_TOO_LATE",
+    "The kickoff of `{thread_id}` states no independent first round, and the first kickoff decides "
+    "for the whole session.",
+    "Leave out `--independent`. Or start a new session: set another ID with `--thread-id`.",
+    "R33",
+)
+SEALED_UNTIL_V1 = error(
+    "SEALED_UNTIL_V1",
+    "`{thread}` is in an independent first round: contributions of other agents are sealed until "
+    "v1 is published, and only the operator can publish it.",
+    "Ask the operator to compile: `brenner compile {thread}`.",
+    "R33",
+>>>>>>> seal
 )

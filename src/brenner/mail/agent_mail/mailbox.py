@@ -452,6 +452,7 @@ _MISSING_CAPABILITIES: MissingCapabilities = MappingProxyType(
         "the sender stated it",
         Capability.SECRETS: "the server does not show the secrets that it stores",
         Capability.TRUST: "the server does not show how it verified the sender",
+        Capability.SEALS: "the agents read all mail from the server itself",
     }
 )
 

@@ -64,12 +64,13 @@ def record_fields(record: MessageRecord) -> dict[str, object]:
         "id": stored.id,
         "origin_id": stored.origin_id,
         "at": iso(stored.at),
-        "hash": stored.content_hash,
+        "hash": "" if stored.is_sealed else stored.content_hash,
         "thread_id": message.thread_id,
         "from": message.sender,
         "to": list(message.recipients),
-        "subject": message.subject,
-        "body": message.body,
+        "subject": "" if stored.is_sealed else message.subject,
+        "body": "" if stored.is_sealed else message.body,
+        **({"sealed": True} if stored.is_sealed else {}),
         "ack_required": message.ack_required,
         "reply_to": stored.reply_to,
         "acknowledges": list(stored.acknowledges),
@@ -108,6 +109,9 @@ def _parse_agent(fields: Fields) -> Agent:
 def _parse_record(fields: Fields, arrival: int) -> MessageRecord:
     """Parse a message. Optional fields have defaults."""
     number = _id(_required(fields, "id"), "id")
+    if _flag(fields, "sealed"):
+        reason = "it is sealed: the archive has neither its subject nor its body"
+        raise InvalidRecordError(f"message {number} cannot be imported, because {reason}")
     message = Message(
         thread_id=_text(fields, "thread_id"),
         sender=_name(_required(fields, "from"), "from"),

@@ -55,6 +55,7 @@ from brenner.web.request import (
     Redirect,
     RequestContext,
     Site,
+    as_operator,
     json_digest,
     make_context,
     parse_form,
@@ -508,10 +509,8 @@ def _with_body(request: Request, context: RequestContext, body: bytes) -> Reques
 def _with_login(request: Request, context: RequestContext) -> RequestContext:
     auth = lab_auth(context)
     if _is_script(request):
-        return context._replace(
-            login=auth.script(request.headers[SECRET_HEADER], _address(request))
-        )
-    return context._replace(login=auth.login_to_read(context.cookies))
+        return as_operator(context, auth.script(request.headers[SECRET_HEADER], _address(request)))
+    return as_operator(context, auth.login_to_read(context.cookies))
 
 
 def _check_login(request: Request, context: RequestContext) -> None:

@@ -53,7 +53,7 @@ _JSON_TEXTS = (
 _KEY_TYPES: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys((*_JSON_TEXTS, KEY_FIELD, CSRF_FIELD), TEXT_TYPE),
-        **dict.fromkeys(("register", DRY_RUN), FLAG_TYPE),
+        **dict.fromkeys(("register", "independent", DRY_RUN), FLAG_TYPE),
         "recipients": NAMES_TYPE,
     }
 )
@@ -99,6 +99,7 @@ def _json_options(
         bead=texts["bead"] or None,
         dry_run=given.get(DRY_RUN) is True,
         register=given.get("register") is True,
+        independent=given.get("independent") is True,
     )
 
 
@@ -171,11 +172,11 @@ _START_TEXTS = (
     *("question", "context", "title", "excerpt", "sections"),
     *("hypotheses", "constraints", "outputs", "thread_id"),
 )
-_REGISTER = "register"
+_REGISTER, _INDEPENDENT = "register", "independent"
 
 
 def _new_start_form(context: RequestContext) -> KickoffForm:
-    empty = KickoffForm(dict.fromkeys((*_START_TEXTS, _REGISTER), ""))
+    empty = KickoffForm(dict.fromkeys((*_START_TEXTS, _REGISTER, _INDEPENDENT), ""))
     return with_project_roster(lab_workspace(context), empty)
 
 
@@ -184,6 +185,7 @@ def _start(context: RequestContext, typed: KickoffForm, dry_run: bool) -> Starte
     options = _start_options(context, {**typed.texts, **names}, typed.wish)._replace(
         dry_run=dry_run,
         register=bool(typed.texts[_REGISTER]),
+        independent=bool(typed.texts[_INDEPENDENT]),
         seen=None if dry_run else seen_digest(context, typed),
     )
     return start_session(lab_workspace(context), options)
@@ -193,7 +195,7 @@ _START_KIND = KickoffKind(
     "lab/start.html",
     "Start a session",
     _START_TEXTS,
-    (_REGISTER,),
+    (_REGISTER, _INDEPENDENT),
     _new_start_form,
     _start,
     _REQUIRED,
