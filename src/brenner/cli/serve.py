@@ -23,11 +23,8 @@ from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.mailbox import Capability
 from brenner.mail.open import require_project, store_of
-<<<<<<< HEAD
-from brenner.program_settings import TOKEN
-=======
 from brenner.mail.sealed import SealedThreads
->>>>>>> seal
+from brenner.program_settings import TOKEN
 from brenner.server.hosts import authority, is_loopback
 from brenner.server.settings import (
     ENDPOINTS,

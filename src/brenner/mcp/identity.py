@@ -193,6 +193,8 @@ def proven_reader(call: Call) -> str | None:
     A connection that has proven several names must name one of them in the call.
     """
     mailbox, caller = call.workspace.mailbox, call.caller
+    if caller.grants is not None:
+        return name_of_connection(call)
     for token in filter(None, map(call.text, _TOKENS)):
         return name_of_secret(mailbox, token)
     own = name_of_connection(call)

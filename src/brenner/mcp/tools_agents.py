@@ -36,8 +36,8 @@ from brenner.mcp.errors import with_tool_fix
 from brenner.mcp.identity import (
     authenticate,
     authenticate_writer,
-    check_granted,
     check_connection,
+    check_granted,
     name_of_connection,
     registered_name,
 )

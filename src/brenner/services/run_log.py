@@ -239,4 +239,3 @@ def _events(path: Path) -> Iterator[Event]:
             event = json.loads(line)
             if isinstance(event, dict):
                 yield event
-

@@ -15,6 +15,7 @@ from brenner.diagnostics.codes.publishing import SESSION_CANCELLED, SESSION_CLOS
 from brenner.diagnostics.model import ERROR, Diagnostic, RequestError, UnavailableError
 from brenner.integrations.drivers.table import find_driver
 from brenner.integrations.programs import find_program
+from brenner.mail.sealed import independent_round_of
 from brenner.named_tuple import NamedTuple
 from brenner.program_settings import KNOWN_PROGRAMS, TEXT, ProgramSettings, merge_programs
 from brenner.protocol.roster import Role
@@ -141,7 +142,12 @@ def plan_existing_session(
 ) -> RunPlan:
     """Plan the run of an existing session. Raise if it does not exist or has ended."""
     loaded = load_status(workspace, thread_id)
-    _check_can_run(loaded, options)
+    _check_can_run(loaded)
+    independent = independent_round_of(workspace.mailbox, thread_id)
+    is_independent = independent is not None and independent.ended_by is None
+    if options.independent and not is_independent:
+        raise RequestError(codes.INDEPENDENCE_TOO_LATE.at(thread_id=thread_id))
+    options = options._replace(independent=is_independent)
     roster, asked, about_rosters = earlier_kickoffs(loaded.messages)
     resolved = round_roster(workspace, roster, asked, wish)
     agents, about_agents = _plan_agents(workspace, resolved.recipients, resolved.roster)
@@ -150,8 +156,8 @@ def plan_existing_session(
     return _completed(workspace, plan, found)
 
 
-def _check_can_run(loaded: LoadedStatus, options: RunOptions) -> None:
-    """Raise if the session has ended, or is too far for independent contributions."""
+def _check_can_run(loaded: LoadedStatus) -> None:
+    """Raise if the session has ended, with the command that reopens it."""
     history, thread = loaded.history, thread_argument(loaded.status.thread_id)
     try:
         check_not_ended(history)
@@ -162,11 +168,6 @@ def _check_can_run(loaded: LoadedStatus, options: RunOptions) -> None:
         command = history.reopen_command or f"brenner session round --reopen {thread}"
         fix = f"To continue it: `{command}`. Then run the command again."
         raise RequestError(found._replace(fix=fix)) from None
-    if options.independent and history.versions:
-        reason = f"v{history.number} exists, so its contributions are known to all agents"
-        words = {"option": "--independent", "agents": "this session", "reason": reason}
-        fix = "Leave out `--independent`. It is for the first round of a session."
-        raise RequestError(codes.OPTION_NOT_FOR_PROGRAM.at(None, **words, fix=fix))
 
 
 def _completed(workspace: Workspace, plan: RunPlan, found: Iterable[Diagnostic]) -> RunPlan:
@@ -295,8 +296,8 @@ def _driver_problem(
     if settings and settings.driver and settings.run:
         return None
     fix = (
-        f"Add to `brenner.toml`: `[programs.{program}]`, below it `driver = \"text\"` and "
-        f"`run = [\"{program}\"]`. The driver `text` passes the task to the program's standard "
+        f'Add to `brenner.toml`: `[programs.{program}]`, below it `driver = "text"` and '
+        f'`run = ["{program}"]`. The driver `text` passes the task to the program\'s standard '
         "input, and sends what it prints."
     )
     reason = f"`[programs.{program}]` in `brenner.toml` has no driver"

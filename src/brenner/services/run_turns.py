@@ -26,12 +26,13 @@ from brenner.services.acknowledge import acknowledge
 from brenner.services.new_message import ThreadDefaults, thread_defaults
 from brenner.services.receive import model_shorthand
 from brenner.services.send import SendOptions, send_text
+from brenner.services.session_status import load_status
+from brenner.services.workspace import mailbox_for
 from brenner.session.model import Turn
 from brenner.session.run_prompts import (
     PASSING,
     TextTask,
     TurnContext,
-    reminder_prompt,
     text_correction,
     text_task,
     turn_prompt,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from brenner.integrations.agent_driver import TurnReport
-    from brenner.services.session_status import LoadedStatus
     from brenner.services.workspace import Workspace
     from brenner.session.model import Participant, RefusedBlock
 
@@ -179,38 +179,27 @@ def _after_rate_limit(attempts: Attempts, fault: Fault, seconds_left: float) -> 
 # Prompts
 
 
+def as_agent(workspace: Workspace, agent: str) -> Workspace:
+    """Return the workspace as an agent sees it: without what is sealed for it (R33)."""
+    mailbox = mailbox_for(workspace.mailbox, workspace.project, agent)
+    return workspace._replace(mailbox=mailbox, actor=agent)
+
+
 def turn_context(loaded: LoadedStatus, agent: str, role: str | None) -> TurnContext:
     me, status = participant_of(loaded, agent), loaded.status
     kickoff = me.kickoff if me else None
-    return TurnContext(
-        agent, status.thread_id, status.round, loaded.history.number, kickoff, role
-    )
+    return TurnContext(agent, status.thread_id, status.round, loaded.history.number, kickoff, role)
 
 
-def first_prompt(
-    workspace: Workspace, loaded: LoadedStatus, context: TurnContext, *, has_tools: bool
-) -> str:
-    """Return what the agent is asked at the start of its turn."""
-    return turn_prompt(context) if has_tools else text_task(_text_task(workspace, loaded, context))
+def first_prompt(workspace: Workspace, context: TurnContext, *, has_tools: bool) -> str:
+    """Return what the agent is asked at the start of its turn.
 
-
-def next_prompt(
-    workspace: Workspace,
-    loaded: LoadedStatus,
-    context: TurnContext,
-    result: TurnResult,
-    *,
-    is_retry: bool,
-    has_tools: bool,
-) -> str:
-    """Return what the agent is asked after a turn that was not complete.
-
-    A program without tools remembers nothing: it gets its whole task again, which lists its
-    rejected blocks.
+    A program without tools gets everything; if some of its blocks are rejected, these, too.
     """
     if has_tools:
-        return reminder_prompt(context, result.refused, again=is_retry)
-    return first_prompt(workspace, loaded, context, has_tools=False)
+        return turn_prompt(context)
+    own = as_agent(workspace, context.agent)
+    return text_task(_text_task(own, load_status(own, context.thread_id), context))
 
 
 def _text_task(workspace: Workspace, loaded: LoadedStatus, context: TurnContext) -> TextTask:
@@ -262,15 +251,13 @@ def send_answer(workspace: Workspace, context: TurnContext, text: str) -> Answer
 
     Raise UnavailableError if the store cannot be used.
     """
-    answer = _without_fence(text).strip("\n")
+    workspace, answer = as_agent(workspace, context.agent), _without_fence(text).strip("\n")
     if not answer.strip():
         return Answer(answer, (EMPTY_MESSAGE.at(),))
     try:
         if context.kickoff and _is_pass(answer):
             notes = answer.partition(":")[2].strip()
-            acknowledge(
-                workspace.mailbox, context.agent, context.kickoff, ACK_STATUSES[-1], notes
-            )
+            acknowledge(workspace.mailbox, context.agent, context.kickoff, ACK_STATUSES[-1], notes)
             return Answer(answer)
         file = _as_message_file(workspace, context, f"{answer}\n")
         outcome = send_text(workspace.mailbox, file, _send_options(workspace, context.agent))
@@ -320,7 +307,8 @@ def _as_message_file(workspace: Workspace, context: TurnContext, answer: str) ->
         "From": context.agent,
         "To": ", ".join(defaults.recipients),
     }
-    added = "".join(f"{name}: {text}\n" for name, text in known.items() if name not in given.headers)
+    missing = (name for name in known if name not in given.headers)
+    added = "".join(f"{name}: {known[name]}\n" for name in missing)
     return apply_edits(answer, (TextEdit(0, 0, added),)) if added else answer
 
 

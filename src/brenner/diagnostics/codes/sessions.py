@@ -383,7 +383,6 @@ BROADCAST_INCOMPLETE = error(
     "are in their inboxes.",
     _NTM_SPEC,
 )
-<<<<<<< HEAD
 
 # Running a session: driving the agents' own programs
 
@@ -420,7 +419,8 @@ AGENT_FOLDER_UNUSABLE = error(
     "Set `XDG_STATE_HOME` to a folder outside the project that you can write to, then run the "
     "command again.",
     _RUN_SPEC,
-=======
+)
+
 # The independent first round (R33)
 INDEPENDENCE_TOO_LATE = error(
     "INDEPENDENCE_TOO_LATE",
@@ -435,5 +435,4 @@ SEALED_UNTIL_V1 = error(
     "v1 is published, and only the operator can publish it.",
     "Ask the operator to compile: `brenner compile {thread}`.",
     "R33",
->>>>>>> seal
 )
