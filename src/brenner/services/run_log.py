@@ -220,12 +220,12 @@ def load_runs(project: Project, thread_id: str | None = None) -> tuple[RunSummar
 def _load_run(folder: Path) -> RunSummary | None:
     try:
         document = json.loads((folder / _RUN_FILE).read_text("utf-8"))
-        words = [document[key] for key in ("id", "thread_id", "started_at")]
-    except (OSError, ValueError, KeyError, TypeError):
+        run_id, thread_id, started_at = map(str, map(document.get, ("id", "thread_id", "started_at")))
+    except (OSError, ValueError, AttributeError):
         return None
     events = tuple(_events(folder / _EVENTS_FILE))
     stop = events[-1] if events and events[-1].get("event") == "stop" else None
-    return RunSummary(*map(str, words), document, events, stop, is_running=False)
+    return RunSummary(run_id, thread_id, started_at, document, events, stop, is_running=False)
 
 
 def _events(path: Path) -> Iterator[Event]:

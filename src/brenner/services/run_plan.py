@@ -210,7 +210,7 @@ def _continued(plan: RunPlan, earlier: RunSummary) -> RunPlan:
     """
     options = dict(earlier.document.get("options") or {})
     given = plan.options
-    taken = {
+    taken: dict[str, Any] = {
         name: value if value not in (None, False) else options.get(name, value)
         for name, value in given._asdict().items()
     }

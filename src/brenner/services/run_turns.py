@@ -26,7 +26,7 @@ from brenner.services.acknowledge import acknowledge
 from brenner.services.new_message import ThreadDefaults, thread_defaults
 from brenner.services.receive import model_shorthand
 from brenner.services.send import SendOptions, send_text
-from brenner.services.session_status import load_status
+from brenner.services.session_status import LoadedStatus, load_status
 from brenner.services.workspace import mailbox_for
 from brenner.session.model import Turn
 from brenner.session.run_prompts import (

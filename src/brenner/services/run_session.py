@@ -1,0 +1,799 @@
+"""`session run`: kickoffs, the agents' turns, compile, next round, until a stop rule holds.
+
+Each turn runs in a thread of its own, which only puts what happens into a queue. All else happens in
+the thread that calls `SessionRun.run`: it alone uses the mailbox, writes the events and decides.
+Nothing is decided for the operator: no dismissal, no void, no completion.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from brenner.artifact.diff import changed_ids
+from brenner.artifact.state import BlockOutcome, count_outcomes
+from brenner.diagnostics.codes.sessions import RUN_IN_PROGRESS
+from brenner.diagnostics.model import (
+    BrennerError,
+    Diagnostic,
+    RequestError,
+    UnavailableError,
+    is_error,
+)
+from brenner.integrations.agent_driver import (
+    AgentEvent,
+    Endpoint,
+    EventKind,
+    Fault,
+    FaultKind,
+    TurnReport,
+    TurnRequest,
+    Usage,
+)
+from brenner.integrations.agent_process import StopSwitch, TurnLimits, end_marked, run_turn
+from brenner.named_tuple import NamedTuple
+from brenner.protocol.message_types import BLOCKED, CRITIQUE, QUESTION
+from brenner.protocol.messages import iso
+from brenner.services.compile import CompileOptions, CompileStatus, compile_thread
+from brenner.services.next_round import RoundOptions, start_round
+from brenner.services.run_log import Redaction, RunLog, lock_run, new_run_id
+from brenner.services.run_plan import make_agent_folder
+from brenner.services.run_turns import (
+    FINISHED,
+    Answer,
+    Attempts,
+    Step,
+    StepKind,
+    TurnOutcome,
+    TurnResult,
+    correction_prompt,
+    first_prompt,
+    has_finished,
+    next_step,
+    outcome_words,
+    reason_of,
+    result_of_turn,
+    send_answer,
+    turn_context,
+)
+from brenner.services.session_status import LoadedStatus, load_status
+from brenner.services.start_session import KickoffState, Started, StartStatus, start_session
+from brenner.session.run_prompts import TurnContext, reminder_prompt
+from brenner.text import joined, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from brenner.services.compile import CompileResult
+    from brenner.services.run_log import Event, TurnLog
+    from brenner.services.run_plan import PlannedAgent, RunPlan
+    from brenner.services.workspace import Workspace
+
+_DEFAULT_TURN_MINUTES = 20.0
+_JOIN_SECONDS = 60.0
+_FOREVER = timedelta(days=3650).total_seconds()
+
+# Why a run stops
+
+
+class StopReason(StrEnum):
+    """Why a run stopped; the values are stable in the JSON."""
+
+    ROUNDS = "rounds"
+    MINUTES = "minutes"
+    TOKENS = "tokens"
+    USD = "usd"
+    NOTHING_NEW = "nothing_new"
+    ALL_ANSWERED = "all_answered"
+    NO_AGENTS = "no_agents"
+    INTERRUPTED = "interrupted"
+    ENDED = "ended"
+    FAILED = "failed"
+
+
+_STOP_WORDS = {
+    StopReason.ROUNDS: "The requested rounds are finished.",
+    StopReason.MINUTES: "The time limit is reached.",
+    StopReason.TOKENS: "The limit of tokens is reached.",
+    StopReason.USD: "The limit of dollars is reached.",
+    StopReason.NOTHING_NEW: "No agent contributed anything new in the round.",
+    StopReason.ALL_ANSWERED: "Nothing is open: no lint error, critique, question or rejected block.",
+    StopReason.NO_AGENTS: "No agent is left that can be run.",
+    StopReason.INTERRUPTED: "The run was interrupted. The same command continues it.",
+    StopReason.ENDED: "The operator ended the session.",
+    StopReason.FAILED: "The run failed.",
+}
+_LIMIT_WORDS = {
+    StopReason.MINUTES: "the time limit of the run is reached",
+    StopReason.TOKENS: "the limit of tokens of the run is reached",
+    StopReason.USD: "the limit of dollars of the run is reached",
+}
+
+
+class RunEnd(NamedTuple):
+    """The end of a run: its last event, and the error that caused it, if any."""
+
+    event: Event
+    reason: StopReason
+    has_contributions: bool
+    failed: BrennerError | None = None
+
+
+# Running it: the lock, what a killed run has left, the log
+
+
+class RunAccess(NamedTuple):
+    """How the agents of a run reach its mail: the token and their secrets, by name.
+
+    `open` serves them, and yields the address. It is called when the project's store exists.
+    """
+
+    token: str
+    secrets: Mapping[str, str]
+    open: Callable[[], AbstractContextManager[str]]
+
+    def __repr__(self) -> str:
+        return f"RunAccess({', '.join(self.secrets)})"
+
+
+def run_session(
+    workspace: Workspace,
+    plan: RunPlan,
+    access: RunAccess,
+    show: Callable[[Event], None],
+    on_start: Callable[[SessionRun], None],
+) -> RunEnd:
+    """Run a plan without errors, as the only run of its thread. `show` gets each event.
+
+    `on_start` gets the run, which can be interrupted from then on. Raise if another process runs
+    the thread, or nothing can be written.
+    """
+    project, thread_id = workspace.project, plan.thread_id or ""
+    with lock_run(project, thread_id) as holder:
+        if holder is not None:
+            raise UnavailableError(RUN_IN_PROGRESS.at(thread_id=thread_id, holder=holder))
+        left = end_marked(plan.earlier.run_id) if plan.earlier else 0
+        now = _now().replace(microsecond=0)
+        configured = {name: text for each in plan.agents for name, text in each.program.env}
+        known = (access.token, *access.secrets.values())
+        redact = Redaction(known, {**os.environ, **configured})
+        log = RunLog(project, new_run_id(now), redact)
+        log.begin(
+            {
+                "thread_id": thread_id,
+                "started_at": iso(now),
+                "pid": os.getpid(),
+                "options": plan.options._asdict() | {"rounds": plan.rounds},
+                "before": plan.before._asdict(),
+                "agents": [each.to_json() for each in plan.agents],
+            }
+        )
+        run = SessionRun(workspace, plan, log, show)
+        on_start(run)
+        return run.run(access, ended_processes=left)
+
+
+# The state of an agent and of a turn
+
+
+class RunningAgent:
+    """An agent during the run. Its conversation continues through all its turns."""
+
+    def __init__(self, planned: PlannedAgent, endpoint: Endpoint, folder: Path) -> None:
+        self.planned, self.endpoint, self.folder = planned, endpoint, folder
+        self.name = planned.name
+        self.conversation: str | None = None
+        self.conversation_usage = Usage()
+        self.usage = Usage()
+        self.turns = 0
+        self.contributed = 0
+        self.parked: Fault | None = None  # for the rest of the run
+        self.faulty_rounds = 0  # in a row
+        self.last: TurnResult | None = None
+
+    @property
+    def state(self) -> str:
+        if self.parked:
+            return "parked"
+        is_silent = self.last is not None and self.last.outcome not in FINISHED
+        return "silent" if is_silent else "ok"
+
+    def to_json(self) -> dict[str, Any]:
+        reason = self.parked.reason if self.parked else self.last.reason if self.last else ""
+        return {
+            "turns": self.turns,
+            "contributed": self.contributed,
+            "tokens": tokens_json(self.usage),
+            "cost_usd": self.usage.cost_usd,
+            "state": self.state,
+            "reason": reason or None,
+        }
+
+
+class RunningTurn:
+    """One start of an agent's program, and what it has used so far."""
+
+    def __init__(self, agent: RunningAgent, why: str, request: TurnRequest, log: TurnLog) -> None:
+        self.agent, self.why, self.request, self.log = agent, why, request, log
+        self.usage = Usage()
+        self.thread: threading.Thread | None = None
+        self.after = 0  # the last arrival before it
+        self.attempt = 1
+
+
+class RoundState:
+    """An agent's part of the current round: what was tried, and what is known of its answer."""
+
+    def __init__(self, context: TurnContext, prompt: str) -> None:
+        self.context, self.prompt = context, prompt
+        self.attempts = Attempts()
+        self.attempt = 0
+
+
+class Waiting(NamedTuple):
+    """A turn that starts later."""
+
+    agent: RunningAgent
+    at: float
+    prompt: str
+
+
+def tokens_json(usage: Usage) -> dict[str, int]:
+    return {
+        "input": usage.input_tokens,
+        "cached": usage.cached_tokens,
+        "output": usage.output_tokens,
+    }
+
+
+def _sum(one: Usage, other: Usage) -> Usage:
+    costs = [each.cost_usd for each in (one, other) if each.cost_usd is not None]
+    return Usage(
+        one.input_tokens + other.input_tokens,
+        one.cached_tokens + other.cached_tokens,
+        one.output_tokens + other.output_tokens,
+        sum(costs) if costs else None,
+    )
+
+
+# The run
+
+
+class SessionRun:
+    """A run of a session. `show` gets each event as it is written to the log."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        plan: RunPlan,
+        log: RunLog,
+        show: Callable[[Event], None],
+    ) -> None:
+        self._workspace, self._plan, self._log, self._show = workspace, plan, log, show
+        self._thread = plan.thread_id or ""
+        self._agents: dict[str, RunningAgent] = {}
+        self._queue: SimpleQueue[tuple[RunningTurn | None, AgentEvent | TurnReport | None]] = (
+            SimpleQueue()
+        )
+        self._switch = StopSwitch()
+        self._interrupts = 0
+        self._limit: StopReason | None = None
+        self._began = monotonic()
+        self._running: dict[str, RunningTurn] = {}
+        self._waiting: dict[str, Waiting] = {}
+        self._states: dict[str, RoundState] = {}
+        self._had_turn: set[str] = set()
+        self._round, self._rounds = 0, 0
+        self._versions: list[int] = []
+        self._has_news = False
+        self._unsaved: BrennerError | None = None
+        self._refused: tuple[Diagnostic, ...] = ()
+        self._sent_first: list[int] = []
+        self._ended_processes = 0
+
+    def interrupt(self, *, at_once: bool = False) -> None:
+        """Stop: after the running turns, or at once. A signal handler may call this."""
+        self._interrupts += 1
+        if at_once or self._interrupts > 1:
+            self._switch.stop("the run was interrupted", at_once=True)
+        self._queue.put((None, None))
+
+    def run(self, access: RunAccess, *, ended_processes: int = 0) -> RunEnd:
+        """Run until a stop rule holds. No process of a turn is left afterwards."""
+        failed: BrennerError | None = None
+        reason: StopReason | None = None
+        self._ended_processes = ended_processes
+        try:
+            self._sent_first = self._start_session()
+            has_tools = any(each.has_tools for each in self._plan.agents)
+            with access.open() if has_tools else nullcontext("") as url:
+                self._make_agents(access, url)
+                while reason is None:
+                    reason = self._run_round()
+        except BrennerError as error:
+            reason, failed = StopReason.FAILED, error
+        finally:
+            self._stop_turns()
+        return self._end(reason, failed)
+
+    def _start_session(self) -> list[int]:
+        """Send the kickoffs of a new session, and return those sent now."""
+        start = self._plan.start
+        if start is None:
+            return []
+        named = start._replace(thread_id=self._thread, bead=None)
+        return self._kickoffs(start_session(self._workspace, named))
+
+    def _make_agents(self, access: RunAccess, url: str) -> None:
+        for planned in self._plan.agents:
+            folder = make_agent_folder(self._workspace.project, self._thread, planned.name)
+            endpoint = Endpoint(url, access.token, access.secrets[planned.name])
+            self._agents[planned.name] = RunningAgent(planned, endpoint, folder)
+
+    def _stop_turns(self) -> None:
+        """End what still runs after an error; after a regular end nothing does."""
+        if not self._running:
+            return
+        self._switch.stop("the run ended", at_once=True)
+        for turn in self._running.values():
+            if turn.thread:
+                turn.thread.join(_JOIN_SECONDS)
+        self._running.clear()
+
+    # One round
+
+    def _run_round(self) -> StopReason | None:
+        """Run one round, and return why the run stops; None if it goes on."""
+        if self._interrupts:
+            return StopReason.INTERRUPTED
+        loaded = self._load()
+        if loaded.status.is_over:
+            return StopReason.ENDED
+        sent = self._send_kickoffs(loaded)
+        loaded = self._load() if sent else loaded
+        self._round, self._has_news = loaded.status.round, False
+        asked = self._asked(loaded)
+        waves = self._waves(loaded, asked)
+        names = waves[0] if waves else []
+        sent, self._sent_first = [*self._sent_first, *sent], []
+        left, self._ended_processes = self._ended_processes, 0
+        self._emit("round", round=self._round, agents=names, kickoffs=sent, ended_processes=left)
+        if not asked and not any(has_finished(loaded, name) for name in self._agents):
+            return StopReason.NO_AGENTS
+        for number, wave in enumerate(waves):
+            # In the first round, the others do not wait for an agent that wrote no hypothesis.
+            if number and (self._is_stopping or self._load().status.applies):
+                break
+            self._run_turns(wave)
+        if self._interrupts:
+            return StopReason.INTERRUPTED
+        self._has_news |= bool(self._load().status.applies)  # also of a run that was killed
+        self._compile()
+        self._rounds += 1
+        return self._stop_reason()
+
+    def _send_kickoffs(self, loaded: LoadedStatus) -> list[int]:
+        """Send the kickoffs of the round that are missing, and return those sent now."""
+        plan, status = self._plan, loaded.status
+        if status.version is None:
+            return []
+        is_asked = any(each.kickoff for each in status.participants)
+        if is_asked and not (plan.earlier and not self._rounds):
+            return []
+        wish = plan.wish
+        if plan.earlier and not wish.recipients:
+            known = {each.name for each in status.participants if each.is_in_roster}
+            names = [name for name in self._agents if name in known]
+            wish = wish._replace(recipients=tuple((name, None) for name in names))
+        return self._kickoffs(start_round(self._workspace, self._thread, RoundOptions(wish=wish)))
+
+    def _kickoffs(self, started: Started) -> list[int]:
+        """Return the kickoffs that were sent now. Raise if they were rejected."""
+        if started.failed:
+            raise started.failed
+        if started.status is StartStatus.REFUSED:
+            self._refused = tuple(each for each in started.diagnostics if is_error(each))
+            raise RequestError(self._refused[0])
+        is_new = KickoffState.SENT
+        return [each.stored.id for each in started.kickoffs if each.stored and each.state is is_new]
+
+    def _asked(self, loaded: LoadedStatus) -> list[str]:
+        """Return the agents of the run that the round asks, and that have not finished it."""
+        asked = {each.name for each in loaded.status.participants if each.kickoff}
+        return [
+            name
+            for name, agent in self._agents.items()
+            if name in asked and not agent.parked and not has_finished(loaded, name)
+        ]
+
+    def _waves(self, loaded: LoadedStatus, asked: list[str]) -> list[list[str]]:
+        """Return who has its turn together, in order. In round 1 some go first, for v1."""
+        first = [name for name in asked if name in self._plan.first]
+        if loaded.status.version is not None:
+            return [asked] if asked else []
+        has_first = any(has_finished(loaded, name) for name in self._plan.first)
+        others = [name for name in asked if name not in first]
+        if has_first and not first:
+            return []
+        return [wave for wave in (first, others) if wave]
+
+    # The turns of a round
+
+    @property
+    def _is_stopping(self) -> bool:
+        return bool(self._interrupts or self._limit)
+
+    def _run_turns(self, names: Sequence[str]) -> None:
+        """Run the turns of these agents, each in its own process, until none has one left."""
+        loaded = self._load()
+        for name in names:
+            agent = self._agents[name]
+            context = turn_context(loaded, name, agent.planned.role)
+            prompt = first_prompt(self._workspace, context, has_tools=agent.planned.has_tools)
+            self._states[name] = RoundState(context, prompt)
+            self._start(agent, "task", prompt)
+        while self._running or self._waiting:
+            turn, what = self._next()
+            self._check_limits()
+            if self._is_stopping:
+                self._waiting.clear()
+            self._start_waiting()
+            if turn is None or what is None:
+                continue
+            if isinstance(what, TurnReport):
+                self._finish(turn, what)
+            else:
+                self._take(turn, what)
+
+    def _next(self) -> tuple[RunningTurn | None, AgentEvent | TurnReport | None]:
+        """Wait for the next event of a turn, a deadline or an interrupt."""
+        now = monotonic()
+        ends = [each.at for each in self._waiting.values()]
+        if not self._limit and self._plan.options.minutes is not None:
+            ends.append(now + self._seconds_left)
+        seconds = max(0.0, min(ends) - now) if ends else None
+        try:
+            return self._queue.get(timeout=seconds)
+        except Empty:
+            return None, None
+
+    def _start_waiting(self) -> None:
+        now = monotonic()
+        for each in [each for each in self._waiting.values() if each.at <= now]:
+            del self._waiting[each.agent.name]
+            self._start(each.agent, "retry", each.prompt)
+
+    def _start(self, agent: RunningAgent, why: str, prompt: str) -> None:
+        if self._is_stopping:
+            return
+        state, planned = self._states[agent.name], agent.planned
+        state.attempt += 1
+        agent.turns += 1
+        self._had_turn.add(agent.name)
+        log = self._log.turn(f"round-{self._round}-{agent.name}-{state.attempt}")
+        log.head(
+            f"{iso(_now())}  Round {self._round}, {agent.name} ({planned.program_name}), "
+            f"attempt {state.attempt}: {why}",
+            prompt,
+        )
+        request = TurnRequest(
+            f"{self._log.run_id}/{agent.name}/{agent.turns}",
+            agent.name,
+            prompt,
+            agent.folder,
+            agent.endpoint,
+            planned.program,
+            conversation=agent.conversation,
+            used_before=agent.conversation_usage,
+            readable=self._workspace.project.folder if self._plan.options.read_project else None,
+            budget_usd=self._usd_left,
+        )
+        turn = RunningTurn(agent, why, request, log)
+        turn.attempt, turn.after = state.attempt, self._load().history.arrival
+        self._running[agent.name] = turn
+        self._emit_turn(turn, "started")
+        turn.thread = threading.Thread(target=self._work, args=(turn,), daemon=True)
+        turn.thread.start()
+
+    def _work(self, turn: RunningTurn) -> None:
+        """Run the program. This is in the turn's own thread."""
+
+        def on_event(event: AgentEvent) -> None:
+            turn.log.event(event, _now())
+            self._queue.put((turn, event))
+
+        program = turn.agent.planned.program
+        limits = TurnLimits((program.minutes or _DEFAULT_TURN_MINUTES) * 60)
+        try:
+            report = run_turn(
+                turn.agent.planned.driver,
+                turn.request,
+                limits=limits,
+                on_event=on_event,
+                stop=self._switch,
+                on_line=turn.log.line,
+            )
+        except Exception as error:  # noqa: BLE001  (one agent's failure does not end the others)
+            report = TurnReport(Fault(FaultKind.FAILED, f"it cannot be run: {reason_of(error)}"))
+        self._queue.put((turn, report))
+
+    def _take(self, turn: RunningTurn, event: AgentEvent) -> None:
+        """Take an event of a running turn: report it, and count what it used."""
+        about: dict[str, Any] = {"round": self._round, "agent": turn.agent.name}
+        if event.kind is EventKind.TOOL:
+            self._emit("tool", **about, tool=event.text, is_error=event.is_error)
+        elif event.kind is EventKind.USAGE and event.usage:
+            turn.usage = event.usage
+            usage = {"tokens": tokens_json(event.usage), "cost_usd": event.usage.cost_usd}
+            self._emit("usage", **about, **usage)
+            self._check_limits()
+
+    # The end of a turn
+
+    def _finish(self, turn: RunningTurn, report: TurnReport) -> None:
+        """Look at what arrived, and decide what comes next for this agent."""
+        agent, state = turn.agent, self._states[turn.agent.name]
+        del self._running[agent.name]
+        agent.usage = _sum(agent.usage, report.usage)
+        agent.conversation_usage = _sum(agent.conversation_usage, report.usage)
+        agent.conversation = report.conversation or agent.conversation
+        answer = self._answer(agent, state, report)
+        result = self._result(turn, answer, report)
+        step = next_step(state.attempts, result, report.fault, self._seconds_left)
+        state.attempts = state.attempts.after(step)
+        agent.last = result
+        if result.outcome is TurnOutcome.CONTRIBUTED:
+            agent.contributed += 1
+        self._has_news |= bool(result.applied) or result.outcome is TurnOutcome.MAIL
+        turn.log.end(outcome_words(result, report), report.errors)
+        self._emit_ended(turn, report, result)
+        self._check_limits()
+        self._apply(turn, step, report.fault, self._next_prompt(state, agent, result, answer, step))
+
+    def _answer(
+        self, agent: RunningAgent, state: RoundState, report: TurnReport
+    ) -> Answer | None:
+        """Send the answer of a program without tools; None if there is none to send."""
+        if agent.planned.has_tools or report.fault:
+            return None
+        return send_answer(self._workspace, state.context, report.text)
+
+    def _result(
+        self, turn: RunningTurn, answer: Answer | None, report: TurnReport
+    ) -> TurnResult:
+        found = result_of_turn(self._load(), turn.agent.name, turn.after)
+        if answer and not answer.is_sent:
+            return found._replace(outcome=TurnOutcome.REJECTED, reason=answer.reason)
+        if report.fault and found.outcome is TurnOutcome.SILENT:
+            return found._replace(outcome=TurnOutcome.FAULT, reason=report.fault.reason)
+        if found.outcome is TurnOutcome.REJECTED:
+            errors = (e for each in found.refused for e in each.diagnostics if is_error(e))
+            first = next((f": {e.id}, {e.message}" for e in errors), "")
+            return found._replace(reason=f"{plural(len(found.refused), 'block')} rejected{first}")
+        is_silent = found.outcome is TurnOutcome.SILENT
+        return found._replace(reason="nothing arrived from it") if is_silent else found
+
+    def _next_prompt(
+        self,
+        state: RoundState,
+        agent: RunningAgent,
+        result: TurnResult,
+        answer: Answer | None,
+        step: Step,
+    ) -> str:
+        """Return the prompt of the next turn, if there is one."""
+        if step.kind not in (StepKind.REMIND, StepKind.RETRY):
+            return ""
+        if answer and not answer.is_sent:
+            return correction_prompt(state.prompt, answer)
+        if agent.planned.has_tools:
+            is_again = step.kind is StepKind.RETRY
+            if is_again and not agent.conversation:
+                return state.prompt
+            return reminder_prompt(state.context, result.refused, again=is_again)
+        return first_prompt(self._workspace, state.context, has_tools=False)
+
+    def _apply(self, turn: RunningTurn, step: Step, fault: Fault | None, prompt: str) -> None:
+        agent = turn.agent
+        if step.kind in (StepKind.PARK_RUN, StepKind.PARK_ROUND) and fault:
+            self._park(turn, step, fault)
+            return
+        if step.kind is StepKind.DONE:
+            agent.faulty_rounds = 0
+            return
+        if self._is_stopping:
+            return
+        if step.seconds:
+            self._waiting[agent.name] = Waiting(agent, monotonic() + step.seconds, prompt)
+            until = iso((_now() + timedelta(seconds=step.seconds)).replace(microsecond=0))
+            self._emit_turn(turn, "waiting", until=until, reason=fault.reason if fault else None)
+            return
+        self._start(agent, step.kind.value, prompt)
+
+    def _park(self, turn: RunningTurn, step: Step, fault: Fault) -> None:
+        """Leave the agent out: of the run, or of this round. Two such rounds are enough."""
+        agent = turn.agent
+        agent.faulty_rounds += 1
+        agent.conversation, agent.conversation_usage = None, Usage()
+        if step.kind is StepKind.PARK_RUN or agent.faulty_rounds > 1:
+            agent.parked = fault
+        self._emit_turn(turn, "parked", fault=fault.kind.value, reason=fault.reason)
+
+    # Compiling, and the rules for the end
+
+    def _compile(self) -> None:
+        done = compile_thread(self._workspace, self._thread, CompileOptions(notify=True))
+        self._unsaved = done.failed
+        if done.status is CompileStatus.PUBLISHED and done.version:
+            self._versions.append(done.version)
+        self._emit("compile", **_compile_fields(self._round, done))
+
+    def _stop_reason(self) -> StopReason | None:
+        """Return the rule that ends the run after a round."""
+        if self._interrupts:
+            return StopReason.INTERRUPTED
+        loaded = self._load()
+        options, plan = self._plan.options, self._plan
+        if loaded.status.is_over:
+            return StopReason.ENDED
+        if self._limit:
+            return self._limit
+        if all(agent.parked for agent in self._agents.values()):
+            return StopReason.NO_AGENTS
+        if plan.before.rounds + self._rounds >= plan.rounds:
+            return StopReason.ROUNDS
+        if options.minutes is not None and self._seconds_left <= 0:
+            return StopReason.MINUTES
+        if self._has_news and self._is_answered(loaded):
+            return StopReason.ALL_ANSWERED
+        return None if self._has_news or self._others_come_next(loaded) else StopReason.NOTHING_NEW
+
+    def _is_answered(self, loaded: LoadedStatus) -> bool:
+        """Return whether the version needs nothing, and every agent has had its turn."""
+        status = loaded.status
+        waiting = [e for kind in (CRITIQUE, QUESTION, BLOCKED) for e in status.of_type(kind.name)]
+        is_clean = status.version is not None and not status.version.errors
+        is_open = status.critiques or waiting or status.refusals or status.misplaced
+        return is_clean and not is_open and not self._without_turn()
+
+    def _others_come_next(self, loaded: LoadedStatus) -> bool:
+        """Return whether a first round that is compiled leaves agents without a turn."""
+        return loaded.status.version is not None and bool(self._without_turn())
+
+    def _without_turn(self) -> list[str]:
+        finished = (*self._had_turn, *(n for n, each in self._agents.items() if each.parked))
+        return [name for name in self._agents if name not in finished]
+
+    @property
+    def _seconds_left(self) -> float:
+        minutes = self._plan.options.minutes
+        if minutes is None:
+            return _FOREVER
+        return minutes * 60 - self._plan.before.seconds - (monotonic() - self._began)
+
+    @property
+    def _usage(self) -> Usage:
+        """What the run has used, its running turns included."""
+        total = Usage()
+        for agent in self._agents.values():
+            total = _sum(total, agent.usage)
+        for turn in self._running.values():
+            total = _sum(total, turn.usage)
+        return total
+
+    @property
+    def _usd_left(self) -> float | None:
+        limit = self._plan.options.budget_usd
+        if limit is None:
+            return None
+        return max(0.01, limit - self._plan.before.cost_usd - (self._usage.cost_usd or 0.0))
+
+    def _check_limits(self) -> None:
+        """Stop the running turns when a limit is passed."""
+        if self._limit:
+            return
+        options, before, used = self._plan.options, self._plan.before, self._usage
+        tokens, cost = before.tokens + used.tokens, before.cost_usd + (used.cost_usd or 0.0)
+        if options.minutes is not None and self._seconds_left <= 0:
+            self._limit = StopReason.MINUTES
+        elif options.budget_tokens is not None and tokens >= options.budget_tokens:
+            self._limit = StopReason.TOKENS
+        elif options.budget_usd is not None and cost >= options.budget_usd:
+            self._limit = StopReason.USD
+        if self._limit:
+            self._switch.stop(_LIMIT_WORDS[self._limit])
+
+    # Events
+
+    def _load(self) -> LoadedStatus:
+        return load_status(self._workspace, self._thread)
+
+    def _emit(self, kind: str, **fields: Any) -> Event:
+        head = {
+            "event": kind,
+            "at": iso(_now().replace(microsecond=0)),
+            "run": self._log.run_id,
+            "thread_id": self._thread,
+        }
+        event = self._log.write(head | fields)
+        self._show(event)
+        return event
+
+    def _emit_turn(self, turn: RunningTurn, state: str, **fields: Any) -> None:
+        self._emit(
+            "turn",
+            round=self._round,
+            agent=turn.agent.name,
+            attempt=turn.attempt,
+            why=turn.why,
+            state=state,
+            **fields,
+        )
+
+    def _emit_ended(self, turn: RunningTurn, report: TurnReport, result: TurnResult) -> None:
+        self._emit_turn(
+            turn,
+            "ended",
+            outcome=result.outcome.value,
+            fault=report.fault.kind.value if report.fault else None,
+            reason=(report.fault.reason if report.fault else result.reason) or None,
+            messages=list(result.messages),
+            applied=result.applied,
+            rejected=result.rejected,
+            tool_calls=report.tool_calls,
+            tool_errors=report.tool_errors,
+            seconds=round(report.seconds, 1),
+            tokens=tokens_json(report.usage),
+            cost_usd=report.usage.cost_usd,
+            log=self._log.shown(turn.log),
+        )
+
+    def _end(self, reason: StopReason, failed: BrennerError | None) -> RunEnd:
+        failed = failed or self._unsaved
+        message = _STOP_WORDS[reason]
+        if reason is StopReason.FAILED and failed:
+            message = failed.diagnostic.message
+        parked = [name for name, agent in self._agents.items() if agent.parked]
+        if parked and reason is not StopReason.FAILED:
+            message += f" Not run to the end: {joined(parked)}."
+        found = self._refused or ((failed.diagnostic,) if failed else ())
+        event = self._emit(
+            "stop",
+            reason=reason.value,
+            message=message,
+            rounds=self._rounds,
+            versions=self._versions,
+            agents={name: agent.to_json() for name, agent in self._agents.items()},
+            seconds=round(monotonic() - self._began, 1),
+            violations=[each.to_json() for each in found],
+        )
+        has_contributions = any(agent.contributed for agent in self._agents.values())
+        return RunEnd(event, reason, has_contributions, failed)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _compile_fields(round_: int, done: CompileResult) -> dict[str, Any]:
+    changes, blocks = changed_ids(done.diff), count_outcomes(done.ledger)
+    lint = done.lint.summary
+    return {
+        "round": round_,
+        "status": done.status.value,
+        "version": done.version,
+        "message_id": done.message.id if done.message else None,
+        **{name: changes[name] for name in ("added", "modified", "killed")},
+        "applied": blocks[BlockOutcome.APPLIED.value],
+        "rejected": blocks[BlockOutcome.REFUSED.value],
+        "lint": {"errors": lint.errors, "warnings": lint.warnings},
+        "violations": [done.failed.diagnostic.to_json()] if done.failed else [],
+    }
