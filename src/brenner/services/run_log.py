@@ -220,7 +220,8 @@ def load_runs(project: Project, thread_id: str | None = None) -> tuple[RunSummar
 def _load_run(folder: Path) -> RunSummary | None:
     try:
         document = json.loads((folder / _RUN_FILE).read_text("utf-8"))
-        run_id, thread_id, started_at = map(str, map(document.get, ("id", "thread_id", "started_at")))
+        names = ("id", "thread_id", "started_at")
+        run_id, thread_id, started_at = (str(document.get(name)) for name in names)
     except (OSError, ValueError, AttributeError):
         return None
     events = tuple(_events(folder / _EVENTS_FILE))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.codes.publishing import SESSION_CANCELLED, SESSION_CLOSED
 from brenner.diagnostics.model import ERROR, Diagnostic, RequestError, UnavailableError
+from brenner.integrations.agent_driver import Endpoint, Fault, TurnRequest
 from brenner.integrations.drivers.table import find_driver
 from brenner.integrations.programs import find_program
 from brenner.mail.sealed import independent_round_of
@@ -23,6 +24,7 @@ from brenner.services.next_round import earlier_kickoffs, round_roster
 from brenner.services.publish import check_not_ended
 from brenner.services.rosters import RosterRequest
 from brenner.services.run_log import RunSummary, load_runs
+from brenner.services.run_turns import first_prompt, turn_context
 from brenner.services.session_status import LoadedStatus, load_status
 from brenner.services.start_session import (
     Started,
@@ -31,6 +33,7 @@ from brenner.services.start_session import (
     roster_diagnostics,
     start_session,
 )
+from brenner.session.run_prompts import TextTask, TurnContext, text_task, turn_prompt
 from brenner.text import joined, thread_argument
 
 if TYPE_CHECKING:
@@ -326,6 +329,64 @@ def _option_error(
         named = joined([f"{each.name} ({each.program_name})" for each in agents])
         words = {"option": option, "agents": named, "reason": reason, "fix": fix}
         yield codes.OPTION_NOT_FOR_PROGRAM.at(None, **words)
+
+
+# What the first turns would be
+
+
+class TurnPreview(NamedTuple):
+    """The first turn of an agent as it would be: the command, without secrets, and its prompt.
+
+    `prompt` is None for an agent whose turn comes later: its prompt depends on the others.
+    """
+
+    agent: PlannedAgent
+    command: tuple[str, ...]
+    problem: str
+    prompt: str | None
+
+
+def preview_turns(workspace: Workspace, plan: RunPlan) -> tuple[TurnPreview, ...]:
+    """Return the first turn of each agent. Nothing is left on the disk."""
+    return tuple(_preview(workspace, plan, each) for each in plan.agents)
+
+
+def _preview(workspace: Workspace, plan: RunPlan, agent: PlannedAgent) -> TurnPreview:
+    from tempfile import TemporaryDirectory
+
+    thread_id = plan.thread_id or ""
+    prompt = _preview_prompt(workspace, plan, agent) if agent.name in plan.first else None
+    with TemporaryDirectory() as name:
+        request = TurnRequest(
+            "preview",
+            agent.name,
+            "",
+            Path(name),
+            Endpoint("http://127.0.0.1:PORT/mcp/", "", ""),
+            agent.program,
+            readable=workspace.project.folder if plan.options.read_project else None,
+            budget_usd=plan.options.budget_usd,
+        )
+        launch = agent.driver.prepare(request)
+        if isinstance(launch, Fault):
+            return TurnPreview(agent, (), launch.reason, prompt)
+        real = str(agent_folder(workspace.project, thread_id, agent.name))
+        command = tuple(word.replace(name, real) for word in launch.command)
+        return TurnPreview(agent, command, "", prompt)
+
+
+def _preview_prompt(workspace: Workspace, plan: RunPlan, agent: PlannedAgent) -> str:
+    thread_id = plan.thread_id or ""
+    if plan.started is None:
+        context = turn_context(load_status(workspace, thread_id), agent.name, agent.role)
+        return first_prompt(workspace, context, has_tools=agent.has_tools)
+    context = TurnContext(agent.name, thread_id, 1, 0, None, agent.role)
+    if agent.has_tools:
+        return turn_prompt(context)
+    messages = [e.message for e in plan.started.kickoffs if agent.name in e.message.recipients]
+    names = [workspace.project.operator, *plan.started.recipients]
+    recipients = tuple(name for name in names if name != agent.name)
+    return text_task(TextTask(context, messages[0].body if messages else "", recipients))
 
 
 # The folders of the agents: in the user's state folder, never in the project

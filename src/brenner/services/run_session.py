@@ -1,7 +1,7 @@
 """`session run`: kickoffs, the agents' turns, compile, next round, until a stop rule holds.
 
-Each turn runs in a thread of its own, which only puts what happens into a queue. All else happens in
-the thread that calls `SessionRun.run`: it alone uses the mailbox, writes the events and decides.
+Each turn runs in a thread of its own, which only puts what happens into a queue. All else happens
+in the thread that calls `SessionRun.run`: it alone uses the mailbox, writes events and decides.
 Nothing is decided for the operator: no dismissal, no void, no completion.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import nullcontext
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from queue import Empty, SimpleQueue
@@ -105,7 +105,7 @@ _STOP_WORDS = {
     StopReason.TOKENS: "The limit of tokens is reached.",
     StopReason.USD: "The limit of dollars is reached.",
     StopReason.NOTHING_NEW: "No agent contributed anything new in the round.",
-    StopReason.ALL_ANSWERED: "Nothing is open: no lint error, critique, question or rejected block.",
+    StopReason.ALL_ANSWERED: "Nothing is open: no lint error, critique, question or rejection.",
     StopReason.NO_AGENTS: "No agent is left that can be run.",
     StopReason.INTERRUPTED: "The run was interrupted. The same command continues it.",
     StopReason.ENDED: "The operator ended the session.",
@@ -309,20 +309,24 @@ class SessionRun:
     def run(self, access: RunAccess, *, ended_processes: int = 0) -> RunEnd:
         """Run until a stop rule holds. No process of a turn is left afterwards."""
         failed: BrennerError | None = None
-        reason: StopReason | None = None
         self._ended_processes = ended_processes
         try:
-            self._sent_first = self._start_session()
-            has_tools = any(each.has_tools for each in self._plan.agents)
-            with access.open() if has_tools else nullcontext("") as url:
-                self._make_agents(access, url)
-                while reason is None:
-                    reason = self._run_round()
+            reason = self._run_rounds(access)
         except BrennerError as error:
             reason, failed = StopReason.FAILED, error
-        finally:
-            self._stop_turns()
         return self._end(reason, failed)
+
+    def _run_rounds(self, access: RunAccess) -> StopReason:
+        self._sent_first = self._start_session()
+        has_tools = any(each.has_tools for each in self._plan.agents)
+        reason: StopReason | None = None
+        with ExitStack() as stack:
+            url = stack.enter_context(access.open()) if has_tools else ""
+            stack.callback(self._stop_turns)
+            self._make_agents(access, url)
+            while reason is None:
+                reason = self._run_round()
+        return reason
 
     def _start_session(self) -> list[int]:
         """Send the kickoffs of a new session, and return those sent now."""
@@ -352,7 +356,7 @@ class SessionRun:
 
     def _run_round(self) -> StopReason | None:
         """Run one round, and return why the run stops; None if it goes on."""
-        if self._interrupts:
+        if self._was_interrupted():
             return StopReason.INTERRUPTED
         loaded = self._load()
         if loaded.status.is_over:
@@ -373,7 +377,7 @@ class SessionRun:
             if number and (self._is_stopping or self._load().status.applies):
                 break
             self._run_turns(wave)
-        if self._interrupts:
+        if self._was_interrupted():
             return StopReason.INTERRUPTED
         self._has_news |= bool(self._load().status.applies)  # also of a run that was killed
         self._compile()
@@ -424,6 +428,9 @@ class SessionRun:
         if has_first and not first:
             return []
         return [wave for wave in (first, others) if wave]
+
+    def _was_interrupted(self) -> bool:
+        return self._interrupts > 0
 
     # The turns of a round
 
@@ -558,17 +565,13 @@ class SessionRun:
         self._check_limits()
         self._apply(turn, step, report.fault, self._next_prompt(state, agent, result, answer, step))
 
-    def _answer(
-        self, agent: RunningAgent, state: RoundState, report: TurnReport
-    ) -> Answer | None:
+    def _answer(self, agent: RunningAgent, state: RoundState, report: TurnReport) -> Answer | None:
         """Send the answer of a program without tools; None if there is none to send."""
         if agent.planned.has_tools or report.fault:
             return None
         return send_answer(self._workspace, state.context, report.text)
 
-    def _result(
-        self, turn: RunningTurn, answer: Answer | None, report: TurnReport
-    ) -> TurnResult:
+    def _result(self, turn: RunningTurn, answer: Answer | None, report: TurnReport) -> TurnResult:
         found = result_of_turn(self._load(), turn.agent.name, turn.after)
         if answer and not answer.is_sent:
             return found._replace(outcome=TurnOutcome.REJECTED, reason=answer.reason)
@@ -637,24 +640,19 @@ class SessionRun:
         self._emit("compile", **_compile_fields(self._round, done))
 
     def _stop_reason(self) -> StopReason | None:
-        """Return the rule that ends the run after a round."""
-        if self._interrupts:
-            return StopReason.INTERRUPTED
-        loaded = self._load()
-        options, plan = self._plan.options, self._plan
-        if loaded.status.is_over:
-            return StopReason.ENDED
-        if self._limit:
-            return self._limit
-        if all(agent.parked for agent in self._agents.values()):
-            return StopReason.NO_AGENTS
-        if plan.before.rounds + self._rounds >= plan.rounds:
-            return StopReason.ROUNDS
-        if options.minutes is not None and self._seconds_left <= 0:
-            return StopReason.MINUTES
-        if self._has_news and self._is_answered(loaded):
-            return StopReason.ALL_ANSWERED
-        return None if self._has_news or self._others_come_next(loaded) else StopReason.NOTHING_NEW
+        """Return the rule that ends the run after a round, the first that holds."""
+        loaded, plan = self._load(), self._plan
+        is_dry = not (self._has_news or self._others_come_next(loaded))
+        rules: tuple[tuple[StopReason, object], ...] = (
+            (StopReason.INTERRUPTED, self._interrupts),
+            (StopReason.ENDED, loaded.status.is_over),
+            (self._limit or StopReason.MINUTES, self._limit or self._seconds_left <= 0),
+            (StopReason.NO_AGENTS, all(agent.parked for agent in self._agents.values())),
+            (StopReason.ROUNDS, plan.before.rounds + self._rounds >= plan.rounds),
+            (StopReason.NOTHING_NEW, is_dry),
+            (StopReason.ALL_ANSWERED, self._is_answered(loaded)),
+        )
+        return next((reason for reason, holds in rules if holds), None)
 
     def _is_answered(self, loaded: LoadedStatus) -> bool:
         """Return whether the version needs nothing, and every agent has had its turn."""
