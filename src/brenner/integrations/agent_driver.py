@@ -125,7 +125,10 @@ class EventKind(StrEnum):
 
 
 class AgentEvent(NamedTuple):
-    """One event of a turn, the same for all programs. `arguments` are those of a tool, as JSON."""
+    """One event of a turn, the same for all programs.
+
+    `arguments` are those of a tool as JSON, or empty if the program does not report them.
+    """
 
     kind: EventKind
     text: str = ""

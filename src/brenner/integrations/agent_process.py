@@ -26,7 +26,7 @@ from brenner.integrations.agent_driver import (
     TurnReport,
     Usage,
 )
-from brenner.integrations.drivers.faults import fault_event, seconds_to_wait, shorten
+from brenner.integrations.drivers.faults import error_line, fault_event, seconds_to_wait
 from brenner.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -46,11 +46,16 @@ _SIGNALS = (SIGINT, SIGTERM, SIGKILL)
 
 
 class TurnLimits(NamedTuple):
-    """Limits of one turn. `grace_seconds` is the time to react to each signal, and to exit."""
+    """Limits of one turn.
+
+    `exit_seconds` is the time to exit after the end of the turn, `grace_seconds` the time to react
+    to each signal.
+    """
 
     seconds: float
     tool_calls: int = 200
     same_calls: int = 8  # of one tool with the same arguments
+    exit_seconds: float = 2.0
     grace_seconds: float = 5.0
 
 
@@ -181,6 +186,8 @@ class _Turn:
 
     def _see(self, event: AgentEvent) -> None:
         if event.fault:
+            if self._fault or (self._has_ended and not event.fault.is_final):
+                return  # a consequence, such as the program's report that it was stopped
             event = event._replace(fault=_with_time(event.fault))
         self._on_event(event)
         report = self._report
@@ -207,7 +214,7 @@ class _Turn:
     def _end_turn(self, *, is_error: bool) -> None:
         """Leave the program some time to exit by itself."""
         self._has_ended = True
-        self._end = monotonic() + self._limits.grace_seconds
+        self._end = monotonic() + self._limits.exit_seconds
         if is_error:
             self._fault = self._fault or self._lasting_fault()
 
@@ -219,7 +226,7 @@ class _Turn:
         call = (event.text, event.arguments)
         self._calls[call] += 1
         limits = self._limits
-        if self._calls[call] >= limits.same_calls:
+        if event.arguments and self._calls[call] >= limits.same_calls:
             words = f"it called {event.text} {limits.same_calls} times with the same arguments"
         elif self._calls.total() > limits.tool_calls:
             words = f"it called tools more than {limits.tool_calls} times"
@@ -275,10 +282,7 @@ def _with_time(fault: Fault) -> Fault:
 
 def _crash(code: int, errors: str) -> Fault:
     how = f"it ended with exit code {code}" if code >= 0 else f"signal {-code} ended it"
-    last = next(filter(None, (line.strip() for line in reversed(errors.splitlines()))), "")
-    return Fault(
-        FaultKind.CRASH, f"{how}: {shorten(last)}" if last else f"{how}, without a message"
-    )
+    return Fault(FaultKind.CRASH, f"{how}: {error_line(errors) or 'no error message'}")
 
 
 # The pipes of a process

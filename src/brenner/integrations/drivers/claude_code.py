@@ -133,7 +133,7 @@ class ClaudeCodeDialogue(JsonDialogue):
             case "user", _:
                 yield from self._read_results(event)
             case "result", _:
-                yield from _read_result(event)
+                yield from self._read_result(event)
             case _:
                 pass
 
@@ -146,14 +146,33 @@ class ClaudeCodeDialogue(JsonDialogue):
                 yield AgentEvent(EventKind.TEXT, text_at(part, "text"))
         # The parts of one message are events of their own, each with the message's usage.
         self._usage[text_at(event, "message", "id")] = _usage(event, "message", "usage")
-        sums = map(sum, zip(*(each[:3] for each in self._usage.values()), strict=True))
-        yield AgentEvent(EventKind.USAGE, usage=Usage(*sums))
+        yield AgentEvent(EventKind.USAGE, usage=self._sum())
+
+    def _sum(self) -> Usage:
+        """Return the usage of all messages so far, whose output is counted only in part."""
+        found = self._usage.values()
+        return Usage(
+            sum(each.input_tokens for each in found),
+            sum(each.cached_tokens for each in found),
+            sum(each.output_tokens for each in found),
+        )
 
     def _read_results(self, event: JsonObject) -> Iterator[AgentEvent]:
         for part in objects_at(event, "message", "content"):
             call = self._calls.pop(text_at(part, "tool_use_id"), None)
             if call:
                 yield AgentEvent(EventKind.TOOL, *call, is_error=part.get("is_error") is True)
+
+    def _read_result(self, event: JsonObject) -> Iterator[AgentEvent]:
+        # Where the service closed the stream early, the result counts nothing.
+        usage = max(self._sum(), _usage(event, "usage"), key=lambda each: each.tokens)
+        cost = number_at(event, "total_cost_usd")
+        yield AgentEvent(EventKind.USAGE, usage=usage._replace(cost_usd=cost))
+        # Errors of the service have the subtype `success`.
+        is_error = event.get("is_error") is True or text_at(event, "subtype") != "success"
+        if is_error:
+            yield fault_event(_result_fault(event))
+        yield AgentEvent(EventKind.ENDED, is_error=is_error)
 
 
 def _connection(event: JsonObject) -> AgentEvent:
@@ -174,19 +193,6 @@ def _retry_fault(event: JsonObject) -> Fault:
     if delay > _LONGEST_DELAY_SECONDS:
         return fault._replace(retry_after=delay)
     return fault._replace(is_final=fault.kind in (FaultKind.LOGIN, FaultKind.CREDIT))
-
-
-def _read_result(event: JsonObject) -> Iterator[AgentEvent]:
-    cost = number_at(event, "total_cost_usd")
-    usage = _usage(event, "usage")._replace(cost_usd=cost)
-    yield AgentEvent(EventKind.USAGE, usage=usage)
-    # Errors of the service have the subtype `success`.
-    is_error = event.get("is_error") is True or text_at(event, "subtype") != "success"
-    if is_error:
-        yield fault_event(_result_fault(event))
-    elif words := text_at(event, "result"):
-        yield AgentEvent(EventKind.TEXT, words)
-    yield AgentEvent(EventKind.ENDED, is_error=is_error)
 
 
 def _result_fault(event: JsonObject) -> Fault:

@@ -21,7 +21,7 @@ from brenner.integrations.drivers.agent_folder import (
     program_words,
     work_folder,
 )
-from brenner.integrations.drivers.faults import fault_event, read_fault, shorten
+from brenner.integrations.drivers.faults import error_line, fault_event, read_fault
 from brenner.integrations.drivers.json_lines import (
     JsonDialogue,
     JsonObject,
@@ -99,7 +99,10 @@ def _server(request: TurnRequest) -> str:
 
 
 def _other_servers(request: TurnRequest) -> tuple[str, ...]:
-    """Return the names of the user's own MCP servers, which the agent does not get."""
+    """Return the names of the user's own MCP servers, which the agent does not get.
+
+    Codex itself rejects a name with a dot.
+    """
     configured = dict(request.program.env).get("CODEX_HOME") or os.environ.get("CODEX_HOME")
     folder = Path(configured) if configured else Path.home() / ".codex"
     try:
@@ -108,7 +111,7 @@ def _other_servers(request: TurnRequest) -> tuple[str, ...]:
         return ()
     servers = settings.get("mcp_servers")
     names = servers if isinstance(servers, dict) else ()
-    return tuple(json.dumps(each) for each in names if each != SERVER_NAME)
+    return tuple(each for each in names if each != SERVER_NAME and "." not in each)
 
 
 class CodexDialogue(JsonDialogue):
@@ -119,9 +122,9 @@ class CodexDialogue(JsonDialogue):
         self._used_before = used_before
 
     def end(self, exit_code: int, errors: str) -> tuple[AgentEvent, ...]:
-        is_ours = exit_code and SERVER_NAME in errors and "MCP" in errors
-        if is_ours:
-            return (fault_event(Fault(FaultKind.NO_TOOLS, shorten(errors))),)
+        words = error_line(errors)
+        if exit_code and "MCP" in words and SERVER_NAME in words:
+            return (fault_event(Fault(FaultKind.NO_TOOLS, words)),)
         return super().end(exit_code, errors)
 
     def read(self, event: JsonObject) -> Iterator[AgentEvent]:

@@ -48,11 +48,16 @@ _STATUS_KINDS = {
     429: FaultKind.RATE_LIMIT,
 }
 _FIRST_SERVER_STATUS = 500
+_MESSAGE = lazy_pattern(r'"message":\s*"((?:[^"\\]|\\.)+)"')  # in JSON inside a message
+# Not a line of a stack trace, and not a warning.
+_ERROR = lazy_pattern(r"(?!at |warn).*(error|fail|invalid|denied|please|must)", re.IGNORECASE)
 
 
 def read_fault(words: str, status: float | None = None, *, is_final: bool = True) -> Fault:
     """Return the fault in an error message, and in an HTTP status if it is known."""
-    return Fault(_kind(words, status), shorten(words), is_final=is_final)
+    inner = _MESSAGE.search(words)
+    reason = inner[1].replace('\\"', '"') if inner else words
+    return Fault(_kind(words, status), shorten(reason), is_final=is_final)
 
 
 def _kind(words: str, status: float | None) -> FaultKind:
@@ -70,6 +75,13 @@ def _kind(words: str, status: float | None) -> FaultKind:
 
 def fault_event(fault: Fault) -> AgentEvent:
     return AgentEvent(EventKind.FAULT, fault.reason, is_error=True, fault=fault)
+
+
+def error_line(errors: str) -> str:
+    """Return the line of standard error that says most: the last one that names an error."""
+    lines = [line for line in map(str.strip, errors.splitlines()) if line]
+    named = (line for line in reversed(lines) if _ERROR.match(line))
+    return shorten(next(named, lines[-1] if lines else ""))
 
 
 def shorten(words: str) -> str:

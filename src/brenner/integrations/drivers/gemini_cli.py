@@ -15,7 +15,9 @@ from brenner.integrations.agent_driver import (
 )
 from brenner.integrations.drivers.agent_folder import (
     agent_environment,
+    private_folder,
     program_words,
+    unexpected_files,
     work_folder,
     write_settings,
 )
@@ -44,9 +46,10 @@ if TYPE_CHECKING:
 
 _TOOL_PREFIX = f"mcp_{SERVER_NAME}_"
 _READING_TOOLS = ("read_file", "read_many_files", "list_directory", "glob", "grep_search")
-_SETTINGS_FOLDER = ".gemini"
+_SETTINGS_FOLDER, _SETTINGS = ".gemini", "settings.json"
 _MOST_ATTEMPTS = 5  # half a minute instead of four
 _OURS, _READING, _OTHERS = 500, 450, 400  # priorities: the highest rule that fits decides
+_NO_SERVER = "MCP issues detected"  # on standard error; no event says it
 _ENVIRONMENT = {
     # The folder is ours and empty, so there is nothing in it to distrust.
     "GEMINI_CLI_TRUST_WORKSPACE": "true",
@@ -64,11 +67,11 @@ class GeminiCli:
 
     def prepare(self, request: TurnRequest) -> Launch | Fault:
         folder = work_folder(request)
-        unknown = sorted(each.name for each in folder.iterdir() if each.name != _SETTINGS_FOLDER)
-        if unknown:
-            words = f"{folder} must be empty, because the program trusts it: {', '.join(unknown)}"
-            return Fault(FaultKind.NO_TOOLS, words)
-        write_settings(folder / _SETTINGS_FOLDER / "settings.json", _settings(request))
+        settings = private_folder(folder / _SETTINGS_FOLDER)
+        fault = unexpected_files(folder, _SETTINGS_FOLDER) or unexpected_files(settings, _SETTINGS)
+        if fault:
+            return fault
+        write_settings(settings / _SETTINGS, _settings(request))
         policy = write_settings(request.folder / "gemini-policy.toml", _policy(request.readable))
         talk = (
             ("--resume", request.conversation)
@@ -84,7 +87,9 @@ class GeminiCli:
             *talk,
             *("-p", ""),  # the prompt is on standard input
         )
-        return Launch(command, {**_ENVIRONMENT, **agent_environment(request)}, folder)
+        # It writes its reports of errors, with the conversation, to the folder for temporary files.
+        own = {**_ENVIRONMENT, "TMPDIR": str(private_folder(request.folder / "tmp"))}
+        return Launch(command, {**own, **agent_environment(request)}, folder)
 
     def dialogue(self, request: TurnRequest) -> GeminiDialogue:
         return GeminiDialogue(request.prompt)
@@ -123,7 +128,13 @@ class GeminiDialogue(JsonDialogue):
     def __init__(self, prompt: str) -> None:
         super().__init__(prompt)
         self._calls: dict[str, tuple[str, str]] = {}  # name and arguments, by id
+        self._called = False
         self._written: list[str] = []  # pieces of one message
+
+    def end(self, exit_code: int, errors: str) -> tuple[AgentEvent, ...]:
+        if self._called or _NO_SERVER not in errors:
+            return super().end(exit_code, errors)
+        return (fault_event(Fault(FaultKind.NO_TOOLS, "it does not see our server")),)
 
     def read(self, event: JsonObject) -> Iterator[AgentEvent]:
         kind = text_at(event, "type")
@@ -141,6 +152,7 @@ class GeminiDialogue(JsonDialogue):
                 arguments = object_text(event.get("parameters"))
                 self._calls[text_at(event, "tool_id")] = (name, arguments)
             case "tool_result":
+                self._called = True
                 call = self._calls.pop(text_at(event, "tool_id"), ("unknown", ""))
                 is_error = text_at(event, "status") == "error"
                 yield AgentEvent(EventKind.TOOL, *call, is_error=is_error)

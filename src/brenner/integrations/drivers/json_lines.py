@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING
 
 from brenner.integrations.agent_driver import AgentEvent, Received
-from brenner.integrations.drivers.faults import fault_event, read_fault
+from brenner.integrations.drivers.faults import error_line, fault_event, read_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,9 +36,8 @@ class JsonDialogue:
 
     def end(self, exit_code: int, errors: str) -> tuple[AgentEvent, ...]:
         """Return what standard error reports, in case no event did."""
-        if exit_code and errors.strip():
-            return (fault_event(read_fault(errors, is_final=False)),)
-        return ()
+        words = error_line(errors) if exit_code else ""
+        return (fault_event(read_fault(words, is_final=False)),) if words else ()
 
 
 def parse_object(line: str) -> JsonObject | None:

@@ -15,7 +15,7 @@ from brenner.integrations.agent_driver import (
     Launch,
     Received,
 )
-from brenner.integrations.drivers.agent_folder import work_folder
+from brenner.integrations.drivers.agent_folder import program_environment, work_folder
 from brenner.integrations.drivers.faults import fault_event
 from brenner.limits import MOST_BODY_BYTES
 from brenner.program_settings import TEXT
@@ -32,8 +32,7 @@ class Text:
     can_read_project = False
 
     def prepare(self, request: TurnRequest) -> Launch:
-        environment = {**dict(request.program.env), "AGENT_NAME": request.agent}
-        return Launch(request.program.run, environment, work_folder(request))
+        return Launch(request.program.run, program_environment(request), work_folder(request))
 
     def dialogue(self, request: TurnRequest) -> TextDialogue:
         return TextDialogue(request.prompt)
