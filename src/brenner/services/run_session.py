@@ -514,6 +514,9 @@ class SessionRun:
         """Run the program. This is in the turn's own thread."""
 
         def on_event(event: AgentEvent) -> None:
+            if event.kind is EventKind.LINE:
+                turn.log.line(event.text)
+                return
             turn.log.event(event, _now())
             self._queue.put((turn, event))
 
@@ -526,7 +529,6 @@ class SessionRun:
                 limits=limits,
                 on_event=on_event,
                 stop=self._switch,
-                on_line=turn.log.line,
             )
         except Exception as error:  # noqa: BLE001  (one agent's failure does not end the others)
             report = TurnReport(Fault(FaultKind.FAILED, f"it cannot be run: {reason_of(error)}"))

@@ -35,6 +35,7 @@ from brenner.cli.workspace import (
 )
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import BrennerError, Diagnostic, Summary
+from brenner.named_tuple import NamedTuple
 from brenner.services.run_plan import (
     RunOptions,
     RunPlan,
@@ -112,14 +113,15 @@ def run(
     Ctrl-C stops it after the running turns, a second Ctrl-C at once. The same command continues an
     interrupted run. With --json each event is one JSON object on one line.
     """
-    limits = {name: options_given.pop(name) for name in RunOptions._fields if name in options_given}
-    is_independent = bool(options_given["independent"])
-    options = RunOptions(**limits)._replace(independent=is_independent)
+    own = [name for name in RunOptions._fields if name != "independent"]
+    limits = {name: options_given.pop(name) for name in own}
+    options = RunOptions(**limits, independent=bool(options_given["independent"]))
     start = _read_start(thread, wish, options_given)
     if start is not None and not isinstance(start, StartOptions):
         return report_unreadable(start, settings)
+    asked = _Asked(thread, start, wish, options)
     try:
-        return _run(settings, thread, start, wish, options, dry_run=dry_run)
+        return _run(settings, asked, dry_run=dry_run)
     except BrennerError as error:
         if not settings.as_json:
             raise
@@ -138,15 +140,17 @@ def _read_start(thread: str | None, wish: RosterRequest, given: dict[str, Any]) 
     return read_start_options(given, wish) if own else None
 
 
-def _run(
-    settings: Settings,
-    thread: str | None,
-    start: StartOptions | None,
-    wish: RosterRequest,
-    options: RunOptions,
-    *,
-    dry_run: bool,
-) -> int:
+class _Asked(NamedTuple):
+    """What the command line asks for: an existing thread, or `start` for a new session."""
+
+    thread: str | None
+    start: StartOptions | None
+    wish: RosterRequest
+    options: RunOptions
+
+
+def _run(settings: Settings, asked: _Asked, *, dry_run: bool) -> int:
+    thread, start, wish, options = asked
     project = project_of(settings) if start else None
     with workspace_of(settings, project=project) as here:
         if start:
@@ -291,9 +295,8 @@ def _plan_lines(plan: RunPlan, turns: tuple[TurnPreview, ...]) -> Iterator[str]:
         head = [agent_span(agent.name), Span(f"  {agent.role or 'no role'}, {agent.program_name}")]
         yield fold([], head, "  ", out)
         words = " ".join(word or "''" for word in each.command) or each.problem
-        yield fold(
-            [Span("  "), Span("runs   ", QUIET)], [Span(escape_control(words, 4000))], "    ", out
-        )
+        words = escape_control(words, len(words) + 1)
+        yield fold([Span("  "), Span("runs   ", QUIET)], [Span(words)], "    ", out)
         if each.prompt is not None:
             text = f"{len(each.prompt):,} characters, in the first turn"
             yield fold([Span("  "), Span("prompt ", QUIET)], [Span(text)], "    ", out)
