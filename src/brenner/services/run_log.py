@@ -32,7 +32,7 @@ Event = dict[str, Any]
 
 RUNS = "runs"
 LOCK = "run.lock"
-_LOCK_SECONDS = 2.0  # a reader holds the lock for a moment
+_LOCK_SECONDS = 1.0  # a reader holds the lock for a moment
 _RUN_FILE, _EVENTS_FILE = "run.json", "events.jsonl"
 _HIDDEN = "[secret]"
 _SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD")

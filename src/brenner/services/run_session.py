@@ -775,7 +775,8 @@ class SessionRun:
             seconds=round(monotonic() - self._began, 1),
             violations=[each.to_json() for each in found],
         )
-        has_contributions = any(agent.contributed for agent in self._agents.values())
+        is_someone = any(agent.contributed for agent in self._agents.values())
+        has_contributions = is_someone or bool(self._versions)  # of a run that was killed
         return RunEnd(event, reason, has_contributions, failed)
 
 
