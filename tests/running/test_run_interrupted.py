@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from brenner.services.run_log import load_runs, lock_run
+from brenner.services.run_log import lock_run
+from brenner.services.run_summary import RunState, latest_run
 from program import brenner, git
 from running.group import GENERATOR, THREAD, Group, marked_processes, stop_of, turns
 from session.workspaces import project_in
@@ -81,8 +82,9 @@ def test_ctrl_c_once_then_go_on(tmp_path: Path) -> None:
     assert (code, stop_of(events)["reason"]) == (0, "rounds")  # the option of the run before
     assert [e["version"] for e in events if e["event"] == "compile"] == [1]
     assert group.starts("BlueLake") == ["wait"]
-    first, second = load_runs(project_in(group.folder), THREAD)
-    assert (first.was_killed, second.document["options"]["rounds"]) == (False, 1)
+    latest = latest_run(project_in(group.folder), THREAD)
+    assert latest
+    assert latest[0]["options"]["rounds"] == 1
 
 
 @pytest.mark.parametrize("signals", [(signal.SIGINT,) * 2, (signal.SIGTERM,)])
@@ -114,12 +116,14 @@ def test_killed_then_go_on(tmp_path: Path) -> None:
     running.process.kill()
     running.process.wait()
     running.process.stdout.close()  # type: ignore[union-attr]
-    (killed,) = load_runs(project_in(group.folder), THREAD)
-    assert killed.was_killed
-    assert len(marked_processes(killed.run_id)) == 2
+    latest = latest_run(project_in(group.folder), THREAD)
+    assert latest
+    killed = latest[1]
+    assert killed.state is RunState.KILLED
+    assert len(marked_processes(killed.id)) == 2
     code, events = group.run_json(THREAD)
     assert (code, stop_of(events)["reason"]) == (0, "rounds")
-    assert marked_processes(killed.run_id) == []
+    assert marked_processes(killed.id) == []
     assert not any(map(is_alive, hanging_pids(group, "RedSky")))
     assert events[0]["ended_processes"] == 2
     assert (events[0]["agents"], events[0]["kickoffs"]) == (["RedSky"], [])
