@@ -165,15 +165,16 @@ def test_reports_in_words(tmp_path: Path) -> None:
     """One line for each thing that happens, and what to do next."""
     group = Group(tmp_path, {"BlueLake": f"text {GENERATOR} contribute"})
     done = group.run(*group.start, "--rounds", "1")
-    lines = done.out.splitlines()
-    assert lines[:2] == ["Round 1: BlueLake. Sent 1 kickoff.", "  BlueLake  started"]
-    assert lines[2].startswith("  BlueLake  contributed: 1 applied, 0 rejected (")
-    assert lines[3].startswith("Published v1: 1 added, ")
-    assert lines[4:6] == [
-        "Stopped: The requested rounds are finished.",
-        "  BlueLake  1 turn, 0 tokens; ok",
+    lines = [line.partition("Z  ")[2] or line for line in done.out.splitlines()]
+    assert lines[:2] == ["Round 1: turns of BlueLake", "BlueLake: working"]
+    assert lines[2].startswith("BlueLake: contributed: 1 applied (")
+    assert lines[3].startswith("Round 1: v1: added H1")
+    assert lines[4].startswith("The requested rounds are finished.")
+    assert [line.partition(": `")[2] for line in lines[5:]] == [
+        f"brenner session status {THREAD}`",
+        f"brenner session runs {THREAD}`",
+        f"brenner artifact show {THREAD}`",
     ]
-    assert f"`brenner session status {THREAD}`" in lines[6]
 
 
 def test_session_ended_meanwhile(tmp_path: Path) -> None:
