@@ -8,6 +8,8 @@ def addresses(thread_id: str, item: str, message: int) -> tuple[str, ...]:
     named = {"thread": thread_id, "item": item, "message:int": str(message), "form": "html"}
     plain = []
     for path in PAGES:
+        if path.endswith("/{log}"):  # only for the operator; see test_runs_page.py
+            continue
         filled = path
         for name, value in named.items():
             filled = filled.replace(f"{{{name}}}", value)

@@ -43,6 +43,7 @@ _MOST_LINE_BYTES = 16 * 1024 * 1024
 _MOST_OUTPUT_BYTES = 256 * 1024 * 1024
 _MOST_ERROR_BYTES = 16 * 1024  # the end of standard error
 _SIGNALS = (SIGINT, SIGTERM, SIGKILL)
+_PROGRESS = frozenset({EventKind.TOOL, EventKind.TEXT})  # the program has recovered
 
 
 class TurnLimits(NamedTuple):
@@ -186,10 +187,11 @@ class _Turn:
 
     def _see(self, event: AgentEvent) -> None:
         if event.fault:
-            if self._fault or (self._has_ended and not event.fault.is_final):
-                return  # a consequence, such as the program's report that it was stopped
-            event = event._replace(fault=_with_time(event.fault))
+            self._see_fault(event, event.fault)
+            return
         self._on_event(event)
+        if event.kind in _PROGRESS:
+            self._transient = None
         report = self._report
         match event.kind:
             case EventKind.STARTED:
@@ -204,12 +206,20 @@ class _Turn:
                 self._report = report._replace(text=event.text)
             case EventKind.USAGE:
                 self._report = report._replace(usage=event.usage or Usage())
-            case EventKind.FAULT if event.fault and event.fault.is_final:
-                self._fault = self._fault or event.fault
-            case EventKind.FAULT:
-                self._transient = event.fault
             case EventKind.ENDED:
                 self._end_turn(is_error=event.is_error)
+            case _:
+                pass
+
+    def _see_fault(self, event: AgentEvent, fault: Fault) -> None:
+        if self._fault or (self._has_ended and not fault.is_final):
+            return  # a consequence, such as the program's report that it was stopped
+        fault = _with_time(fault)
+        self._on_event(event._replace(fault=fault))
+        if fault.is_final:
+            self._fault = fault
+        else:
+            self._transient = fault
 
     def _end_turn(self, *, is_error: bool) -> None:
         """Leave the program some time to exit by itself."""
@@ -249,8 +259,7 @@ class _Turn:
         if self._stop_switch.reason:
             self._set_fault(Fault(FaultKind.STOPPED, self._stop_switch.reason))
         elif is_late:
-            minutes = f"{self._limits.seconds / 60:g}"
-            self._set_fault(Fault(FaultKind.TIMEOUT, f"its turn took longer than {minutes} min"))
+            self._set_fault(self._lasting_fault() or _timeout(self._limits.seconds))
         elif self._pipes.excess:
             self._set_fault(Fault(FaultKind.LOOP, self._pipes.excess))
         if self._fault:
@@ -258,7 +267,8 @@ class _Turn:
 
     def _begin_stop(self) -> None:
         if not self._next_signal:
-            self._signals.extend(_SIGNALS)
+            # Nothing is lost any more once the turn has ended.
+            self._signals.extend(_SIGNALS[1:] if self._has_ended else _SIGNALS)
             self._next_signal = monotonic()
 
     def _send_signals(self) -> None:
@@ -278,6 +288,11 @@ def _with_time(fault: Fault) -> Fault:
     if after is None and fault.kind in (FaultKind.RATE_LIMIT, FaultKind.OVERLOADED):
         after = seconds_to_wait(fault.reason, now)
     return fault._replace(retry_after=after)
+
+
+def _timeout(seconds: float) -> Fault:
+    limit = f"{seconds / 60:g} min" if seconds >= 60 else f"{seconds:g} s"  # noqa: PLR2004
+    return Fault(FaultKind.TIMEOUT, f"its turn took longer than {limit}")
 
 
 def _crash(code: int, errors: str) -> Fault:

@@ -200,7 +200,7 @@ class ReleaseResult(NamedTuple):
 def stored_json(stored: StoredMessage) -> dict[str, object]:
     """Return a stored message as JSON. `cc` is a subset of `to`.
 
-    A sealed message has an empty subject, body and hash (R33).
+    A sealed message has `sealed`, and an empty subject, body and hash (R33).
     """
     message, envelope = stored.message, stored.envelope
     return {
@@ -216,7 +216,7 @@ def stored_json(stored: StoredMessage) -> dict[str, object]:
         "acknowledges": list(stored.acknowledges),
         "hash": "" if stored.is_sealed else stored.content_hash,
         "origin_id": stored.origin_id,
-        "sealed": stored.is_sealed,
+        **({"sealed": True} if stored.is_sealed else {}),
         "local": envelope.trust is Trust.LOCAL,
         "trust": envelope.trust,
         "importance": envelope.importance,

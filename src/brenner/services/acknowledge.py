@@ -6,7 +6,6 @@ so every command and tool acknowledges this way.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,7 @@ from brenner.text import escape_control
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime, timedelta
 
 RECEIVED = "Received"
 

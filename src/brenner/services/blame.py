@@ -169,7 +169,12 @@ def check_thread(
     for number, stored in enumerate(messages):
         faults = _thread_faults(messages, number, names, operator)
         of_versions.setdefault(stored.id, []).extend(faults)
-    reports = [_message_report(stored, names, of_versions[stored.id]) for stored in messages]
+    reports = [
+        Report(stored.type, thread_id, ())  # its faults are sealed, too
+        if stored.is_sealed
+        else _message_report(stored, names, of_versions[stored.id])
+        for stored in messages
+    ]
     # Faults of the thread's ID are reported once.
     ids = {found.id for found in check_thread_id(thread_id)}
     for number, report in enumerate(reports[1:], 1):

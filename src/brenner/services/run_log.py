@@ -1,14 +1,13 @@
 """The log of `session run`: `.brenner/runs/RUN/`, which git ignores.
 
 `run.json` is written before the first turn, `events.jsonl` during the run, and for each turn a
-readable log and the lines that the program printed. No secret gets into any of these files. A run
-without a `stop` event whose lock is free was killed.
+readable log and the lines that the program printed. No secret gets into any of these files.
+`run_summary.py` reads them.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
@@ -17,11 +16,11 @@ from brenner.config import OWN_FOLDER
 from brenner.diagnostics.codes.publishing import ARTIFACT_NOT_WRITTEN
 from brenner.diagnostics.model import UnavailableError
 from brenner.integrations.agent_driver import AgentEvent, EventKind
-from brenner.named_tuple import NamedTuple
-from brenner.persist.files import hold_lock, is_locked, make_own_folder
+from brenner.persist.files import hold_lock, make_own_folder
+from brenner.services.run_summary import EVENTS_FILE, LOCK, RUN_FILE, RUNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
@@ -30,10 +29,7 @@ if TYPE_CHECKING:
 
 Event = dict[str, Any]
 
-RUNS = "runs"
-LOCK = "run.lock"
-_LOCK_SECONDS = 2.0  # a reader holds the lock for a moment
-_RUN_FILE, _EVENTS_FILE = "run.json", "events.jsonl"
+_LOCK_SECONDS = 1.0  # a reader holds the lock for a moment
 _HIDDEN = "[secret]"
 _SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _SHORTEST_SECRET = 12  # characters; a shorter value may be an ordinary word
@@ -79,18 +75,19 @@ class RunLog:
         self.run_id = run_id
         self.folder = project.folder / OWN_FOLDER / RUNS / run_id
 
-    def begin(self, document: Mapping[str, object]) -> None:
-        """Create the folder, and write `run.json`. Raise if that is impossible."""
-        path = self.folder / _RUN_FILE
+    def begin(self, document: Mapping[str, object]) -> Event:
+        """Create the folder, and write and return `run.json`. Raise if that is impossible."""
+        path, whole = self.folder / RUN_FILE, {"id": self.run_id, **document}
         try:
             make_own_folder(self.folder, self._project)
             self.folder.chmod(_MODE)
-            text = json.dumps({"id": self.run_id, **document}, indent=2, ensure_ascii=False)
+            text = json.dumps(whole, indent=2, ensure_ascii=False)
             path.write_text(self._redact(text) + "\n", "utf-8")
         except OSError as error:
             reason = (error.strerror or type(error).__name__).lower()
             found = ARTIFACT_NOT_WRITTEN.at(path=str(path), reason=reason)
             raise UnavailableError(found) from None
+        return whole
 
     def write(self, event: Event) -> Event:
         """Append an event, and return it without secrets.
@@ -98,7 +95,7 @@ class RunLog:
         A full disk does not end the run: its mail is more important than its log.
         """
         line = self._redact(json.dumps(event, ensure_ascii=False))
-        with suppress(OSError), (self.folder / _EVENTS_FILE).open("a", encoding="utf-8") as file:
+        with suppress(OSError), (self.folder / EVENTS_FILE).open("a", encoding="utf-8") as file:
             file.write(line + "\n")
         found: Event = json.loads(line)
         return found
@@ -175,68 +172,3 @@ def _event_words(event: AgentEvent) -> str:
         EventKind.ENDED: f"ended{' with an error' if is_error else ''}",
     }
     return words.get(event.kind, "")
-
-
-# Reading
-
-
-class RunSummary(NamedTuple):
-    """One run, as far as its folder shows. `stop` is its last event, None if it has none."""
-
-    run_id: str
-    thread_id: str
-    started_at: str
-    document: Mapping[str, Any]
-    events: tuple[Event, ...]
-    stop: Event | None
-    is_running: bool
-
-    @property
-    def was_killed(self) -> bool:
-        return self.stop is None and not self.is_running
-
-
-def load_runs(project: Project, thread_id: str | None = None) -> tuple[RunSummary, ...]:
-    """Return the runs of a thread, or of all threads, oldest first. Unreadable ones are left out.
-
-    Only the newest run of a thread can be running.
-    """
-    folder = project.folder / OWN_FOLDER / RUNS
-    try:
-        names = sorted(os.listdir(folder))  # noqa: PTH208
-    except OSError:
-        return ()
-    found = [each for name in names if (each := _load_run(folder / name))]
-    wanted = [each for each in found if thread_id in (None, each.thread_id)]
-    newest = {each.thread_id: each.run_id for each in wanted}
-    return tuple(
-        each._replace(is_running=is_locked(project, each.thread_id, LOCK))
-        if each.stop is None and newest[each.thread_id] == each.run_id
-        else each
-        for each in wanted
-    )
-
-
-def _load_run(folder: Path) -> RunSummary | None:
-    try:
-        document = json.loads((folder / _RUN_FILE).read_text("utf-8"))
-        names = ("id", "thread_id", "started_at")
-        run_id, thread_id, started_at = (str(document.get(name)) for name in names)
-    except (OSError, ValueError, AttributeError):
-        return None
-    events = tuple(_events(folder / _EVENTS_FILE))
-    stop = events[-1] if events and events[-1].get("event") == "stop" else None
-    return RunSummary(run_id, thread_id, started_at, document, events, stop, is_running=False)
-
-
-def _events(path: Path) -> Iterator[Event]:
-    """Yield the events of a file. A line that a killed run has not finished is left out."""
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, ValueError):
-        return
-    for line in lines:
-        with suppress(ValueError):
-            event = json.loads(line)
-            if isinstance(event, dict):
-                yield event

@@ -6,6 +6,7 @@ Every foreseeable error is found here, before anything is sent, and all of them 
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from brenner.protocol.roster import Role
 from brenner.services.next_round import earlier_kickoffs, round_roster
 from brenner.services.publish import check_not_ended
 from brenner.services.rosters import RosterRequest
-from brenner.services.run_log import RunSummary, load_runs
+from brenner.services.run_summary import RunState, latest_run
 from brenner.services.run_turns import first_prompt, turn_context
 from brenner.services.session_status import LoadedStatus, load_status
 from brenner.services.start_session import (
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from brenner.services.workspace import Workspace
 
 ROUNDS = 3
+INTERRUPTED = "interrupted"  # why a run stopped; the same command continues it
 _FOLDER_MODE = 0o700
 _LONGEST_NAME = 100  # characters of a folder's name
 
@@ -114,7 +116,7 @@ class RunPlan(NamedTuple):
     start: StartOptions | None = None
     started: Started | None = None
     wish: RosterRequest = RosterRequest()
-    earlier: RunSummary | None = None
+    earlier: EarlierRun | None = None
     before: Spent = Spent()
     diagnostics: tuple[Diagnostic, ...] = ()
 
@@ -196,28 +198,45 @@ def first_agents(plan: RunPlan) -> tuple[str, ...]:
 # Continuing an interrupted run
 
 
-def _interrupted_run(project: Project, thread_id: str | None) -> RunSummary | None:
+class EarlierRun(NamedTuple):
+    """A run that was killed or interrupted: its options, and what it has used of its limits."""
+
+    run_id: str
+    options: Mapping[str, Any]
+    spent: Spent
+
+
+def _interrupted_run(project: Project, thread_id: str | None) -> EarlierRun | None:
     """Return the latest run of a thread if it was killed or interrupted."""
-    runs = load_runs(project, thread_id) if thread_id else ()
-    if not runs:
+    found = latest_run(project, thread_id) if thread_id else None
+    if found is None:
         return None
-    last = runs[-1]
-    is_open = last.was_killed or bool(last.stop and last.stop.get("reason") == "interrupted")
-    return last if is_open else None
+    about, run = found
+    if run.state is RunState.RUNNING or (
+        run.state is RunState.STOPPED and run.reason != INTERRUPTED
+    ):
+        return None
+    options, before = about.get("options"), about.get("before")
+    used = Spent(**before) if isinstance(before, dict) else Spent()
+    spent = Spent(
+        used.rounds + sum(each.compiled is not None for each in run.rounds),
+        used.seconds + run.seconds_at(datetime.now(UTC)),
+        used.tokens + run.usage.tokens,
+        used.cost_usd + (run.usage.cost_usd or 0.0),
+    )
+    return EarlierRun(run.id, options if isinstance(options, dict) else {}, spent)
 
 
-def _continued(plan: RunPlan, earlier: RunSummary) -> RunPlan:
+def _continued(plan: RunPlan, earlier: EarlierRun) -> RunPlan:
     """Return the plan with the options of an interrupted run, where none are given.
 
     What that run has used of its limits counts, unless the limit is given anew.
     """
-    options = dict(earlier.document.get("options") or {})
-    given = plan.options
+    given, used = plan.options, earlier.spent
     taken: dict[str, Any] = {
-        name: value if value not in (None, False) else options.get(name, value)
+        name: value if value not in (None, False) else earlier.options.get(name, value)
         for name, value in given._asdict().items()
     }
-    used = spent_in(earlier)
     before = Spent(
         used.rounds if given.rounds is None else 0,
         used.seconds if given.minutes is None else 0.0,
@@ -225,30 +244,6 @@ def _continued(plan: RunPlan, earlier: RunSummary) -> RunPlan:
         used.cost_usd if given.budget_usd is None else 0.0,
     )
     return plan._replace(options=RunOptions(**taken), earlier=earlier, before=before)
-
-
-def spent_in(run: RunSummary) -> Spent:
-    """Return what a run has used of its limits, with what the runs before it had used."""
-    before = Spent(**(run.document.get("before") or {}))
-    ended = [e for e in run.events if e.get("event") == "turn" and e.get("state") == "ended"]
-    tokens = [each.get("tokens") or {} for each in ended]
-    return Spent(
-        before.rounds + sum(each.get("event") == "compile" for each in run.events),
-        before.seconds + _seconds_of(run),
-        before.tokens + sum(each.get("input", 0) + each.get("output", 0) for each in tokens),
-        before.cost_usd + sum(each.get("cost_usd") or 0.0 for each in ended),
-    )
-
-
-def _seconds_of(run: RunSummary) -> float:
-    """Return how long a run took: until its last event."""
-    from datetime import datetime
-
-    try:
-        first, last = run.started_at, str(run.events[-1]["at"])
-        return (datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds()
-    except (IndexError, KeyError, ValueError):
-        return 0.0
 
 
 # The programs of the agents

@@ -44,6 +44,7 @@ from brenner.services.compile import CompileOptions, CompileStatus, compile_thre
 from brenner.services.next_round import RoundOptions, start_round
 from brenner.services.run_log import Redaction, RunLog, lock_run, new_run_id
 from brenner.services.run_plan import make_agent_folder
+from brenner.services.run_summary import total_usage
 from brenner.services.run_turns import (
     FINISHED,
     Answer,
@@ -148,13 +149,14 @@ def run_session(
     workspace: Workspace,
     plan: RunPlan,
     access: RunAccess,
-    show: Callable[[Event], None],
+    open_view: Callable[[Event], AbstractContextManager[Callable[[Event], None]]],
     on_start: Callable[[SessionRun], None],
 ) -> RunEnd:
-    """Run a plan without errors, as the only run of its thread. `show` gets each event.
+    """Run a plan without errors, as the only run of its thread.
 
-    `on_start` gets the run, which can be interrupted from then on. Raise if another process runs
-    the thread, or nothing can be written.
+    `open_view` gets the content of `run.json`, and yields what shows each event. `on_start` gets
+    the run, which can be interrupted from then on. Raise if another process runs the thread, or
+    nothing can be written.
     """
     project, thread_id = workspace.project, plan.thread_id or ""
     with lock_run(project, thread_id) as holder:
@@ -166,7 +168,7 @@ def run_session(
         known = (access.token, *access.secrets.values())
         redact = Redaction(known, {**os.environ, **configured})
         log = RunLog(project, new_run_id(now), redact)
-        log.begin(
+        about = log.begin(
             {
                 "thread_id": thread_id,
                 "started_at": iso(now),
@@ -176,9 +178,10 @@ def run_session(
                 "agents": [each.to_json() for each in plan.agents],
             }
         )
-        run = SessionRun(workspace, plan, log, show)
-        on_start(run)
-        return run.run(access, ended_processes=left)
+        with open_view(about) as show:
+            run = SessionRun(workspace, plan, log, show)
+            on_start(run)
+            return run.run(access, ended_processes=left)
 
 
 # The state of an agent and of a turn
@@ -252,16 +255,6 @@ def tokens_json(usage: Usage) -> dict[str, int]:
         "cached": usage.cached_tokens,
         "output": usage.output_tokens,
     }
-
-
-def _sum(one: Usage, other: Usage) -> Usage:
-    costs = [each.cost_usd for each in (one, other) if each.cost_usd is not None]
-    return Usage(
-        one.input_tokens + other.input_tokens,
-        one.cached_tokens + other.cached_tokens,
-        one.output_tokens + other.output_tokens,
-        sum(costs) if costs else None,
-    )
 
 
 # The run
@@ -551,8 +544,8 @@ class SessionRun:
         """Look at what arrived, and decide what comes next for this agent."""
         agent, state = turn.agent, self._states[turn.agent.name]
         del self._running[agent.name]
-        agent.usage = _sum(agent.usage, report.usage)
-        agent.conversation_usage = _sum(agent.conversation_usage, report.usage)
+        agent.usage = total_usage((agent.usage, report.usage))
+        agent.conversation_usage = total_usage((agent.conversation_usage, report.usage))
         agent.conversation = report.conversation or agent.conversation
         answer = self._answer(agent, state, report)
         result = self._result(turn, answer, report)
@@ -682,12 +675,8 @@ class SessionRun:
     @property
     def _usage(self) -> Usage:
         """What the run has used, its running turns included."""
-        total = Usage()
-        for agent in self._agents.values():
-            total = _sum(total, agent.usage)
-        for turn in self._running.values():
-            total = _sum(total, turn.usage)
-        return total
+        ended = (each.usage for each in self._agents.values())
+        return total_usage((*ended, *(each.usage for each in self._running.values())))
 
     @property
     def _usd_left(self) -> float | None:
@@ -775,7 +764,8 @@ class SessionRun:
             seconds=round(monotonic() - self._began, 1),
             violations=[each.to_json() for each in found],
         )
-        has_contributions = any(agent.contributed for agent in self._agents.values())
+        is_someone = any(agent.contributed for agent in self._agents.values())
+        has_contributions = is_someone or bool(self._versions)  # of a run that was killed
         return RunEnd(event, reason, has_contributions, failed)
 
 

@@ -146,7 +146,7 @@ class Attempts(NamedTuple):
 
 
 MOST_WAIT_SECONDS = 60 * 60.0
-_UNKNOWN_WAIT_SECONDS = 30.0
+_UNKNOWN_WAIT_SECONDS, _LEAST_WAIT_SECONDS = 30.0, 1.0
 
 
 def next_step(
@@ -168,9 +168,11 @@ def next_step(
 
 
 def _after_rate_limit(attempts: Attempts, fault: Fault, seconds_left: float) -> Step:
+    """Wait as long as the service says; where it names no time, wait once."""
     if fault.retry_after is None and attempts.waited:
         return Step(StepKind.PARK_ROUND)
-    seconds = max(1.0, fault.retry_after or _UNKNOWN_WAIT_SECONDS)
+    known = fault.retry_after
+    seconds = _UNKNOWN_WAIT_SECONDS if known is None else max(_LEAST_WAIT_SECONDS, known)
     if attempts.waited + seconds > MOST_WAIT_SECONDS or seconds > seconds_left:
         return Step(StepKind.PARK_RUN)
     return Step(StepKind.RETRY, seconds)

@@ -611,7 +611,7 @@ def open_ack_json(each: OpenAck, now: datetime, deadline: timedelta) -> dict[str
         "since": iso(each.since),
         "due": iso(due),
         "overdue": due < now,
-        "sealed": each.is_sealed,
+        **({"sealed": True} if each.is_sealed else {}),
     }
 
 

@@ -48,7 +48,7 @@ from brenner.web.responses import (
     wants_json,
 )
 from brenner.web.sessions import MailCursor, SessionRepository, StoreOutage
-from brenner.web.views import artifact, exports, project, thread, versions
+from brenner.web.views import artifact, exports, project, runs, thread, versions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -315,6 +315,7 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         f"{_SESSION}/ledger": versions.ledger_page,
         f"{_SESSION}/evidence": artifact.evidence_page,
         f"{_SESSION}/agents": project.agents_page,
+        f"{_SESSION}/runs/{{run}}/{{log}}": runs.log_page,
         f"{_SESSION}/export/{{form}}": exports.page,
     }
 )

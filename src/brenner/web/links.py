@@ -62,6 +62,11 @@ def export(thread_id: str, form: str) -> str:
     return session(thread_id, f"export/{form}")
 
 
+def run_log(thread_id: str, run: str, name: str) -> str:
+    """Return the log of a turn."""
+    return session(thread_id, f"runs/{_path_segment(run)}/{_path_segment(name)}")
+
+
 def lab(action: str, thread_id: str = "", **query: object) -> str:
     """Return the form of a lab action, on a session or on none."""
     path = f"{LAB}/sessions/{_path_segment(thread_id)}/{action}" if thread_id else f"{LAB}/{action}"

@@ -28,6 +28,7 @@ from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import SECTIONS, Field, FieldKind
 from brenner.protocol.message_types import TYPES
 from brenner.protocol.messages import exact_time, relative_time
+from brenner.services.run_summary import clock_text, tokens_text
 from brenner.text import cut, did_you_mean, plural, short_commit, thread_argument
 from brenner.web import links
 from brenner.web.cache import ResponseBody
@@ -317,6 +318,8 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "shortened": shortened,
         "number": number,
         "letter_tint": letter_tint,
+        "clock": clock_text,
+        "tokens": tokens_text,
         "zip": zip,
     }
 )

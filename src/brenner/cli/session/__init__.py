@@ -19,6 +19,7 @@ COMMANDS = {
     "list": (_FOLLOW, "brenner.cli.session.list", "list_", "List sessions, urgent ones first."),
     "status": (_FOLLOW, "brenner.cli.session.status", "status", "Show what to do next."),
     "watch": (_FOLLOW, "brenner.cli.session.watch", "watch", "Show new messages as they arrive."),
+    "runs": (_FOLLOW, "brenner.cli.session.runs", "runs", "Show what agents did in runs."),
     "show": (
         _FOLLOW,
         "brenner.cli.session.show",

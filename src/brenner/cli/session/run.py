@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,10 @@ from brenner.cli.options import (
     examples,
 )
 from brenner.cli.output import JsonCommand, count_by_severity, note_changes_made, write_diagnostics
+from brenner.cli.session.run_view import run_view, write_notice
 from brenner.cli.session.start import read_start_options, report_unreadable, session_options
 from brenner.cli.session.watch import write_json_line
-from brenner.cli.terminal import QUIET, STRONG, Span, agent_span, fold, print_hint, print_message
+from brenner.cli.terminal import QUIET, Span, agent_span, fold, print_hint, print_message
 from brenner.cli.threads import find_thread
 from brenner.cli.workspace import (
     diagnostic_of,
@@ -47,7 +48,7 @@ from brenner.services.start_session import StartOptions
 from brenner.text import escape_control, joined, plural, thread_argument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
     from brenner.services.rosters import RosterRequest
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from brenner.services.workspace import Workspace
 
 _INTERRUPTED = 130
-_STANDARD_ERROR = 2
 _MOST_MINUTES = 7 * 24 * 60
 _NOT_GIVEN = (None, False, ())
 _SETUP_CODES = (codes.AGENT_WITHOUT_DRIVER, codes.OPTION_NOT_FOR_PROGRAM)
@@ -176,14 +176,22 @@ def _drive(here: Workspace, plan: RunPlan, settings: Settings) -> int:
 
     token, secrets = new_token(), {each.name: new_secret() for each in plan.agents}
     access = RunAccess(token, secrets, partial(run_endpoint, here.project, token, secrets))
-    view = write_json_line if settings.as_json else PlainView().show
     with RunSignals() as signals:
+
+        @contextmanager
+        def open_view(about: Event) -> Iterator[Callable[[Event], None]]:
+            if settings.as_json:
+                yield write_json_line
+                return
+            with run_view(about) as view:
+                signals.notice = view.notice
+                yield view.show
 
         def on_start(started: SessionRun) -> None:
             note_changes_made()
             signals.run = started
 
-        done = run_session(here, plan, access, view, on_start)
+        done = run_session(here, plan, access, open_view, on_start)
     if not settings.as_json:
         _report_end(done, plan)
     return _exit_code_of(done)
@@ -205,6 +213,7 @@ class RunSignals:
 
     def __init__(self) -> None:
         self.run: SessionRun | None = None
+        self.notice: Callable[[str], None] = write_notice
         self._before: dict[int, Any] = {}
         self._count = 0
 
@@ -224,8 +233,7 @@ class RunSignals:
         self._count += 1
         is_first = self._count == 1 and number == signal.SIGINT
         notice = _FINISHING if is_first else _STOPPING
-        # Not `sys.stderr`: a signal may interrupt a write to its buffer.
-        os.write(_STANDARD_ERROR, f"{notice}\n".encode())
+        self.notice(notice)
         self.run.interrupt(at_once=not is_first)
 
 
@@ -334,80 +342,16 @@ def _write_failure_line(found: list[Diagnostic] | tuple[Diagnostic, ...]) -> Non
     )
 
 
-# The run, line by line
-
-
-class PlainView:
-    """Writes one line for each event that a reader needs."""
-
-    def show(self, event: Event) -> None:
-        for line in self._lines(event):
-            sys.stdout.write(line)
-        sys.stdout.flush()
-
-    def _lines(self, event: Event) -> Iterator[str]:
-        kind = event["event"]
-        if kind == "round":
-            yield from self._round(event)
-        elif kind == "turn":
-            words = _turn_words(event)
-            spans = [Span("  "), agent_span(event["agent"]), Span("  ")]
-            yield fold(spans, [Span(words)], "    ", sys.stdout)
-        elif kind == "compile":
-            yield fold([], [Span(_compile_words(event), STRONG)], "  ", sys.stdout)
-
-    def _round(self, event: Event) -> Iterator[str]:
-        out = sys.stdout
-        names = joined(event["agents"]) or "no agent"
-        kickoffs = event["kickoffs"]
-        sent = f" Sent {plural(len(kickoffs), 'kickoff')}." if kickoffs else ""
-        if event.get("ended_processes"):
-            count = plural(event["ended_processes"], "process", "processes")
-            yield fold([], [Span(f"Ended {count} of the run that was killed.")], "  ", out)
-        text = f"Round {event['round']}: {names}.{sent}"
-        yield fold([], [Span(text, STRONG)], "  ", out)
-
-
-def _turn_words(event: Event) -> str:
-    """Return one state of a turn in words."""
-    state, reason = event["state"], event.get("reason") or ""
-    if state == "started":
-        return f"started ({event['why']})" if event["why"] != "task" else "started"
-    if state == "waiting":
-        return f"waits until {event['until']}: {reason}"
-    if state == "parked":
-        return f"parked: {reason}"
-    blocks = f"{event['applied']} applied, {event['rejected']} rejected"
-    tokens = event["tokens"]["input"] + event["tokens"]["output"]
-    used = f"{event['seconds']:g} s" + (f", {tokens:,} tokens" if tokens else "")
-    has_blocks = event["applied"] or event["rejected"]
-    words = f"{event['outcome']}" + (f": {blocks}" if has_blocks else "")
-    return f"{words} ({used})" + (f": {reason}" if reason else "")
-
-
-def _compile_words(event: Event) -> str:
-    if event["status"] != "published":
-        return "Nothing to compile."
-    changed = (f"{len(event[name])} {name}" for name in ("added", "modified", "killed"))
-    lint = event["lint"]
-    problems = f"lint: {plural(lint['errors'], 'error')}, {plural(lint['warnings'], 'warning')}"
-    return f"Published v{event['version']}: {', '.join(changed)}; {problems}."
+# The end of a run
 
 
 def _report_end(done: RunEnd, plan: RunPlan) -> None:
-    event = done.event
-    print_message(f"Stopped: {event['message']}")
-    for name, each in event["agents"].items():
-        tokens = each["tokens"]["input"] + each["tokens"]["output"]
-        cost = f", ${each['cost_usd']:.2f}" if each["cost_usd"] is not None else ""
-        reason = f": {each['reason']}" if each["reason"] and each["state"] != "ok" else ""
-        used = f"{plural(each['turns'], 'turn')}, {tokens:,} tokens{cost}"
-        spans = [Span(f"  {used}; {each['state']}{reason}")]
-        sys.stdout.write(fold([Span("  "), agent_span(name)], spans, "    ", sys.stdout))
+    """Write what to do next; the view has shown why the run stopped."""
     if done.failed:
         write_error(done.failed)
         return
     thread = thread_argument(plan.thread_id or "")
     print_hint(f"To see what is open: `brenner session status {thread}`")
-    if event["versions"]:
+    print_hint(f"To see what each agent did: `brenner session runs {thread}`")
+    if done.event["versions"]:
         print_hint(f"To read the latest version: `brenner artifact show {thread}`")

@@ -267,8 +267,8 @@ def start(
     Roles come from --to NAME --role ROLE, or from the roster (`brenner roster show`). Unknown names
     are registered; on an Agent Mail server only with --register. All kickoffs are checked before
     the first is sent. With --independent, all agents take the first turn together: until v1, no
-    agent can read the contributions of another one. Run the same command again after an interruption, or to add recipients: no
-    recipient gets a kickoff twice.
+    agent can read the contributions of another one. Run the same command again after an
+    interruption, or to add recipients: no recipient gets a kickoff twice.
     """
     read = read_start_options(options_given, wish)
     if not isinstance(read, StartOptions):

@@ -56,6 +56,8 @@ _OUR_TOOL = lazy_pattern(
 )
 # Kinds of calls that are no tools of a server, whatever their titles are.
 _OWN_KINDS = frozenset({"execute", "edit", "delete", "move", "read", "search", "fetch"})
+_FINAL = ("completed", "failed")
+_SHOWN_AGAIN = ("user_message_chunk", "available_commands_update")
 # Gemini uses no server in a folder that it does not trust. This one is ours and empty.
 _ENVIRONMENT = {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_CLI_NO_RELAUNCH": "true"}
 
@@ -187,20 +189,29 @@ class AcpDialogue:
 
     def _update(self, message: JsonObject) -> Iterator[AgentEvent]:
         update = value_at(message, "params", "update")
-        if not self._is_prompted:
-            return  # a loaded session is shown again
         kind = text_at(update, "sessionUpdate")
-        if kind == "agent_message_chunk":
+        if not self._is_prompted or self._is_shown_again(kind, text_at(update, "status")):
+            self._written.clear()
+        elif kind == "agent_message_chunk":
             self._written.append(text_at(update, "content", "text"))
         elif kind in ("tool_call", "tool_call_update"):
             yield from self._take_text()
             call = self._note_call(update)
-            if text_at(call, "status") in ("completed", "failed"):
+            if text_at(call, "status") in _FINAL:
                 self._calls.pop(text_at(call, "toolCallId"), None)
                 name = _our_tool(call) or text_at(call, "title") or text_at(call, "kind")
                 arguments = object_text(call["rawInput"]) if "rawInput" in call else ""
                 is_error = text_at(call, "status") == "failed"
                 yield AgentEvent(EventKind.TOOL, name, arguments, is_error)
+
+    def _is_shown_again(self, kind: str, status: str) -> bool:
+        """Return whether an update shows the earlier turns of a loaded session.
+
+        They come before the answer to `session/load`, but Gemini goes on with them after it.
+        """
+        is_old_call = kind == "tool_call" and status in _FINAL
+        is_loaded = self._request.conversation is not None
+        return is_loaded and (is_old_call or kind in _SHOWN_AGAIN)
 
     def _note_call(self, update: object) -> JsonObject:
         """Add what an update says of a tool call to what is known of it, and return that."""

@@ -16,6 +16,7 @@ _MOST_CHARACTERS = 500
 
 # The first match counts: the message of a usage limit may also name a plan or a login.
 _WORDS: Mapping[FaultKind, re.Pattern[str]] = {
+    FaultKind.LOOP: lazy_pattern(r"loop detected", re.IGNORECASE),
     FaultKind.CREDIT: lazy_pattern(
         r"credit balance|out of credits|insufficient[_ ](quota|funds|credit)|billing|"
         r"payment required|purchase (more )?credits",

@@ -157,7 +157,8 @@ class GeminiDialogue(JsonDialogue):
                 is_error = text_at(event, "status") == "error"
                 yield AgentEvent(EventKind.TOOL, *call, is_error=is_error)
             case "error":
-                yield fault_event(read_fault(text_at(event, "message"), is_final=False))
+                fault = read_fault(text_at(event, "message"))
+                yield fault_event(fault._replace(is_final=fault.kind is FaultKind.LOOP))
             case "result":
                 yield from _read_result(event)
             case _:

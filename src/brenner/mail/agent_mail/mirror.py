@@ -18,10 +18,16 @@ from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import quote
 
 from brenner.diagnostics.codes import stores as codes
-from brenner.diagnostics.codes.stores import OUTCOME_UNKNOWN, SERVER_NONSENSE, STORE_UNUSABLE
+from brenner.diagnostics.codes.stores import (
+    HOME_CANNOT,
+    OUTCOME_UNKNOWN,
+    SERVER_NONSENSE,
+    STORE_UNUSABLE,
+)
 from brenner.diagnostics.model import RequestError, UnavailableError, UnknownOutcomeError
 from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.agent_mail.client import Client, path_segment
+from brenner.mail.mailbox import Capability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Agent, InboxMessage, InvalidRecordError
 from brenner.mail.rules import message_order, unregistered_agents
@@ -91,6 +97,9 @@ def get_int(fields: Fields, name: str) -> int:
 def parse_server_message(document: object) -> ServerMessage:
     fields = as_object(document, "a message")
     number = get_int(fields, "id")
+    if fields.get("sealed") is True:  # only our own server seals; its blank would stay here
+        reason = f"the server does not show message {number} before v1 is published"
+        raise RequestError(HOME_CANNOT.at(ability=Capability.SEALS, reason=reason))
     # A message without a thread starts one, named after its id.
     thread_id = get_text(fields, "thread_id") if fields.get("thread_id") else str(number)
     message = Message(

@@ -110,8 +110,8 @@ def _parse_record(fields: Fields, arrival: int) -> MessageRecord:
     """Parse a message. Optional fields have defaults."""
     number = _id(_required(fields, "id"), "id")
     if _flag(fields, "sealed"):
-        reason = "it is sealed: the archive has neither its subject nor its body"
-        raise InvalidRecordError(f"message {number} cannot be imported, because {reason}")
+        reason = f"message {number} is sealed: the archive has neither its subject nor its body"
+        raise InvalidRecordError(reason)
     message = Message(
         thread_id=_text(fields, "thread_id"),
         sender=_name(_required(fields, "from"), "from"),

@@ -10,6 +10,7 @@
   const AGAIN_MS = 3000;
   const FRESH_MS = 5000;
   const TIMES_MS = 20000;
+  const RUN_MS = 3000;
   const REGIONS = ["notice", "head", "rail", "card", "main"];
   const MINUTE = 60, HOUR = 3600, DAY = 86400;
 
@@ -179,9 +180,15 @@
     source = null;
   }
 
+  // A run in progress changes without mail.
+  function followRun() {
+    if (document.querySelector("[data-runs='running']")) want();
+  }
+
   setInterval(keepTimes, TIMES_MS);
   if (!isLive && !document.querySelector("main form.lab[action^='/lab']")) return;
   document.addEventListener("visibilitychange", () => (document.hidden ? hush() : listen()));
+  setInterval(followRun, RUN_MS);
   addEventListener("pagehide", hush);
   addEventListener("pageshow", listen);
   listen();

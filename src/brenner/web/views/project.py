@@ -46,6 +46,7 @@ from brenner.web import links
 from brenner.web.layout import delta_counts, session_document
 from brenner.web.rendering import MAX_BARS, list_page_document, requested_page, session_page_links
 from brenner.web.request import Document, Page, PageResult, RequestContext
+from brenner.web.views.runs import runs_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -175,6 +176,7 @@ def agents_page(context: RequestContext) -> PageResult:
     found = read_roster(dict(session.merged.artifact.metadata.roster), "the session")
     roster = found if isinstance(found, Roster) else Roster(())
     last = max([number for each in sent.values() for number in each.rounds], default=0)
+    is_report = "form" in context.parameters
     document = {
         "session": session_document(context),
         "thread_id": session.thread_id,
@@ -184,6 +186,8 @@ def agents_page(context: RequestContext) -> PageResult:
         "rounds": list(range(max(1, last - _MAX_ROUNDS + 1), last + 1)),
         "following": session.history.number + 1,
         "most_charted": MAX_BARS,
+        # The report of a session is made from the mail alone
+        "runs": None if is_report else runs_document(context),
         **list_page_document(shown, session_page_links(session.thread_id, _AGENTS_TAB, {})),
     }
     return Page("pages/agents.html", "Agents", document)

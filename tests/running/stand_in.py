@@ -1,0 +1,255 @@
+"""A stand-in for an agent's program: `stand_in.py FOLDER …`, with what it does in `FOLDER/NAME`.
+
+Each start takes the next word of that file. As `claude` (with `-p`) it prints events as Claude Code
+does and calls the run's endpoint; otherwise it is a program of the driver `text`.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any, NoReturn
+
+FOLDER = Path(sys.argv[1])
+NAME = os.environ["AGENT_NAME"]
+IS_CLAUDE = "-p" in sys.argv
+
+
+def main() -> None:
+    """Take the next action, note what is needed by tests, and do it."""
+    task = sys.stdin.read()
+    starts = FOLDER / f"{NAME}.starts"
+    number = len(starts.read_text().splitlines()) if starts.exists() else 0
+    actions = (FOLDER / NAME).read_text().split()
+    action = actions[min(number, len(actions) - 1)]
+    with starts.open("a") as file:
+        file.write(f"{action} {os.getpid()}\n")
+    (FOLDER / f"{NAME}.task-{number + 1}").write_text(task)
+    (FOLDER / f"{NAME}.argv").write_text("\n".join(sys.argv))
+    if IS_CLAUDE:
+        secrets = [os.environ["BRENNER_TOKEN"], os.environ["BRENNER_SECRET"]]
+        (FOLDER / f"{NAME}.secrets").write_text("\n".join(secrets))
+        event(
+            "system", subtype="init", session_id=f"conversation-{NAME}", mcp_servers=servers(action)
+        )
+    (CLAUDE if IS_CLAUDE else TEXT)[action](number, task)
+
+
+def event(kind: str, **fields: object) -> None:
+    """Print one event."""
+    sys.stdout.write(json.dumps({"type": kind, **fields}) + "\n")
+    sys.stdout.flush()
+
+
+def say(text: str) -> None:
+    """Print an answer."""
+    sys.stdout.write(f"{text}\n")
+
+
+def servers(action: str) -> list[dict[str, str]]:
+    """What Claude Code says of our server."""
+    return [{"name": "brenner", "status": "failed" if action == "away" else "connected"}]
+
+
+def hypothesis(number: int, **more: object) -> dict[str, Any]:
+    """An ADD that this agent has not sent before."""
+    payload = {"name": f"Idea {number + 1} of {NAME}", "claim": f"{NAME} {number}", **more}
+    payload |= {"mechanism": "Cells divide.", "anchors": ["inference"]}
+    return {
+        "operation": "ADD",
+        "section": "hypothesis_slate",
+        "target_id": None,
+        "payload": payload,
+        "rationale": "It explains more.",
+    }
+
+
+def hang() -> NoReturn:
+    """Do nothing until a signal ends it, with a child that does the same."""
+    child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+    mark("hangs", f"{os.getpid()}\n{child.pid}\n")
+    while True:
+        signal.pause()
+
+
+def mark(what: str, text: str = "") -> None:
+    """Tell the test that something happened."""
+    path = FOLDER / f"{NAME}.{what}"
+    path.with_suffix(".new").write_text(text)
+    path.with_suffix(".new").rename(path)
+
+
+def wait() -> None:
+    """Wait until the test says `go`."""
+    mark("waits")
+    while not (FOLDER / "go").exists():
+        time.sleep(0.02)
+
+
+# As a program that only reads and writes text
+
+
+def body(*deltas: str) -> str:
+    """A contribution."""
+    blocks = "\n".join(f"```delta\n{each}\n```\n" for each in deltas)
+    return f"# Delta Contribution\n\n**Base Version**: v0\n\nCells count.\n\n## Deltas\n\n{blocks}"
+
+
+def text_contribute(number: int, _task: str) -> None:
+    say(body(json.dumps(hypothesis(number))))
+
+
+def text_wait(number: int, task: str) -> None:
+    wait()
+    text_contribute(number, task)
+
+
+def text_partly(number: int, _task: str) -> None:
+    wrong = {**hypothesis(number), "operation": "EDIT", "target_id": "H99"}
+    say(body(json.dumps(hypothesis(number)), json.dumps(wrong)))
+
+
+def text_malformed(number: int, _task: str) -> None:
+    say(body(json.dumps(hypothesis(number))[:-1] + ",}"))
+
+
+def text_as_corrected(_number: int, task: str) -> None:
+    said = task.partition("# The corrected message")[2]
+    found = re.search(r"^(`{3,})markdown\n(.*?)^\1$", said, re.DOTALL | re.MULTILINE)
+    say(found[2] if found else said)
+
+
+def text_critique(_number: int, _task: str) -> None:
+    head = "Subject: CRITIQUE: The scale is wrong\nTo: Operator\n\n# Critique\n\n"
+    say(f"{head}## Target\nH1\n\n## Attack\nToo small.\n\n## Severity\nmajor\n")
+
+
+def crash(_number: int, _task: str) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+TEXT = {
+    "contribute": text_contribute,
+    "wait": text_wait,
+    "partly": text_partly,
+    "malformed": text_malformed,
+    "as-corrected": text_as_corrected,
+    "pass": lambda *_: say("ACK: I have nothing to add."),
+    "critique": text_critique,
+    "fenced": lambda n, _: say(f"````markdown\n{body(json.dumps(hypothesis(n)))}````"),
+    "silent": lambda *_: None,
+    "crash": crash,
+    "hang": lambda *_: hang(),
+}
+
+
+# As Claude Code
+
+
+def call(tool: str, **arguments: object) -> Any:
+    """Call a tool of the run's endpoint, and print the events of it."""
+    settings = json.loads(Path(sys.argv[sys.argv.index("--mcp-config") + 1]).read_text())
+    params = {"name": tool, "arguments": arguments}
+    request = urllib.request.Request(  # noqa: S310  (the run's own endpoint)
+        settings["mcpServers"]["brenner"]["url"],
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode(),
+        {
+            "Content-Type": "application/json",
+            "Authorization": f"Bearer {os.environ['BRENNER_TOKEN']}",
+            "Brenner-Secret": os.environ["BRENNER_SECRET"],
+        },
+    )
+    use(tool, arguments)
+    with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310  (as above)
+        result = json.loads(response.read())["result"]
+    used(is_error=result["isError"])
+    return result["structuredContent"]
+
+
+def use(tool: str, arguments: object) -> None:
+    """Print the event of a call that begins."""
+    part = {"type": "tool_use", "id": "1", "name": f"mcp__brenner__{tool}", "input": arguments}
+    message = {"id": "m1", "content": [part], "usage": {"input_tokens": 900, "output_tokens": 100}}
+    event("assistant", message=message)
+
+
+def used(*, is_error: bool) -> None:
+    part = {"type": "tool_result", "tool_use_id": "1", "is_error": is_error}
+    event("user", message={"content": [part]})
+
+
+def end(words: str = "Done.") -> None:
+    """Print the last event."""
+    usage = {"input_tokens": 900, "output_tokens": 100}
+    event(
+        "result", subtype="success", is_error=False, result=words, usage=usage, total_cost_usd=0.5
+    )
+
+
+def thread(task: str) -> str:
+    return task.partition("`RS-")[2].partition("`")[0].join(("RS-", ""))
+
+
+def claude_contribute(number: int, task: str) -> None:
+    call("brenner_task", agent=NAME, thread_id=thread(task))
+    call("brenner_post", agent=NAME, thread_id=thread(task), deltas=[hypothesis(number)])
+    end()
+
+
+def claude_leak(number: int, task: str) -> None:
+    said = f"My secrets: {os.environ['BRENNER_TOKEN']} {os.environ['BRENNER_SECRET']}"
+    event("assistant", message={"id": "m2", "content": [{"type": "text", "text": said}]})
+    sys.stderr.write(said)
+    claude_contribute(number, task)
+
+
+def claude_pass(_number: int, task: str) -> None:
+    message = int(task.partition("message_id=")[2].partition(",")[0])
+    call("acknowledge_message", agent_name=NAME, message_id=message, status="Completed")
+    end()
+
+
+def claude_unauthorised(_number: int, _task: str) -> None:
+    event("system", subtype="api_retry", error="authentication_error", error_status=401)
+    hang()
+
+
+def claude_limited(_number: int, _task: str) -> None:
+    info = {"status": "rejected", "resetsAt": time.time() + 0.5}
+    event("rate_limit_event", rate_limit_info=info)
+    hang()
+
+
+def claude_loop(_number: int, _task: str) -> None:
+    for _ in range(20):
+        use("brenner_task", {"agent": NAME})
+        used(is_error=False)
+    hang()
+
+
+def claude_spend(_number: int, _task: str) -> None:
+    use("brenner_task", {"agent": NAME})
+    hang()
+
+
+CLAUDE = {
+    "contribute": claude_contribute,
+    "leak": claude_leak,
+    "pass": claude_pass,
+    "silent": lambda *_: end("I have nothing to say."),
+    "crash": crash,
+    "hang": lambda *_: hang(),
+    "unauthorised": claude_unauthorised,
+    "limited": claude_limited,
+    "loop": claude_loop,
+    "spend": claude_spend,
+    "away": lambda *_: end(),
+}
+
+if __name__ == "__main__":
+    main()
