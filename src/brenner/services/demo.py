@@ -16,7 +16,7 @@ THREAD = "RS-20260105-phage-protein-template"
 _FILES = Path(__file__).parent / "demo_project"
 _PROGRESS = Path(OWN_FOLDER) / "demo.json"
 _AGENT = Path("agents") / "agent.py"
-_UNFINISHED = ("interrupted", "failed")
+_UNFINISHED = (None, "interrupted", "failed")  # None: it was killed
 
 
 class Step(NamedTuple):
@@ -101,10 +101,10 @@ def append_settings(folder: Path, text: str) -> None:
 
 def has_ended_run(folder: Path, thread_id: str) -> bool:
     """Return whether the agents of a thread were run to an end."""
-    from brenner.services.run_log import load_runs
+    from brenner.services.run_summary import latest_run
 
-    runs = load_runs(Project(folder), thread_id)
-    return bool(runs and runs[-1].stop and runs[-1].stop.get("reason") not in _UNFINISHED)
+    found = latest_run(Project(folder), thread_id)
+    return found is not None and found[1].reason not in _UNFINISHED
 
 
 def save_progress(folder: Path, done: int) -> None:
