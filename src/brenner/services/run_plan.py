@@ -158,7 +158,9 @@ def plan_existing_session(
     agents, about_agents = _plan_agents(workspace, resolved.recipients, resolved.roster)
     plan = RunPlan(thread_id, agents, options, wish=wish)
     found = [*roster_diagnostics(resolved), *about_rosters, *about_agents]
-    return _completed(workspace, plan, found)
+    plan = _completed(workspace, plan, found)
+    names = tuple(each.name for each in agents)
+    return plan._replace(first=names) if loaded.history.versions else plan
 
 
 def _check_can_run(loaded: LoadedStatus) -> None:
