@@ -261,12 +261,12 @@ def _plan_agents(
     for name in dict.fromkeys(names):
         entry = roster.entry(name)
         program = (entry.program if entry else None) or registered.get(name, "")
-        problem = _driver_problem(name, program, programs)
+        problem = _driver_problem(workspace.project, name, program, programs)
         if problem:
             found.append(problem)
             continue
         settings = programs[program]
-        path = find_program(settings.run[0])
+        path = _find_program(workspace.project, settings.run[0])
         if path is None:
             words = {"command": settings.run[0], "agent": name, "program": program}
             found.append(codes.AGENT_PROGRAM_MISSING.at(None, **words))
@@ -280,14 +280,20 @@ def _plan_agents(
     return tuple(agents), found
 
 
+def _find_program(project: Project, name: str) -> str | None:
+    """Return the path of a program: on PATH, or for a name with a slash in the project's folder."""
+    return find_program(str(project.folder / name) if os.sep in name else name)
+
+
 def _driver_problem(
-    agent: str, program: str, programs: Mapping[str, ProgramSettings]
+    project: Project, agent: str, program: str, programs: Mapping[str, ProgramSettings]
 ) -> Diagnostic | None:
     """Return why it is unknown how to run the program of an agent, with settings that work."""
     if not program:
         known = joined([f"`{each}`" for each in KNOWN_PROGRAMS])
+        first = "" if project.is_found else "`brenner init`, then "
         fix = (
-            f"Name its program: `brenner mail register {agent} --program claude-code`, or "
+            f"Name its program: {first}`brenner mail register {agent} --program claude-code`, or "
             f"`program` in its entry of the roster. Known programs: {known}."
         )
         words = {"agent": agent, "reason": "its program is unknown", "fix": fix}
