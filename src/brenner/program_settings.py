@@ -29,6 +29,8 @@ SERVER_NAME = "brenner"  # in the settings of a program
 TOKEN = "BRENNER_TOKEN"  # noqa: S105  (the name of a variable)
 SECRET = "BRENNER_SECRET"  # noqa: S105  (as above)
 SECRET_HEADER = "Brenner-Secret"  # noqa: S105  (the name of a header)
+# Claude Code logs all headers except those whose names end like this.
+UNLOGGED_SECRET_HEADER = "Brenner-Secret-Authorization"  # noqa: S105  (as above)
 # The tools that an agent is offered. Codex puts more than eight behind a search. These are the ones
 # that `brenner_task` names, and `brenner_explain` for a rejected post. `brenner_post` checks by
 # itself, so `brenner_check` is not among them.

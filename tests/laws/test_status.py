@@ -193,7 +193,14 @@ def _agrees(sitting: Sitting) -> None:
         for each in sitting.mailbox.debts(thread_id=THREAD_ID)
     ]
     found = [
-        (each.debtor, each.message_id, each.last_message_id, each.times_sent, *each[-2:])
+        (
+            each.debtor,
+            each.message_id,
+            each.last_message_id,
+            each.times_sent,
+            each.since,
+            each.last_sent,
+        )
         for each in sitting.status().open_acks
     ]
     assert found == debts

@@ -69,7 +69,7 @@ HTTP: dict[str, dict[str, Any]] = {
     "claude-code": {
         "type": "http",
         "url": DEFAULT_URL,
-        "headers": {"Brenner-Secret": "${BRENNER_SECRET:-}"},
+        "headers": {"Brenner-Secret-Authorization": "${BRENNER_SECRET:-}"},
         "alwaysLoad": True,
     },
     "codex": {

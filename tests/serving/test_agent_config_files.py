@@ -310,7 +310,8 @@ def test_difference_of_written_settings(shell: Shell, client: str) -> None:
 
 def test_difference_of_older_settings(shell: Shell) -> None:
     """An entry of an earlier version lacks what lets an agent call the tools."""
-    entry = {"type": "http", "url": HERE.url, "headers": {"Brenner-Secret": "${BRENNER_SECRET:-}"}}
+    headers = {"Brenner-Secret-Authorization": "${BRENNER_SECRET:-}"}
+    entry = {"type": "http", "url": HERE.url, "headers": headers}
     put(shell, ".mcp.json", json.dumps({"mcpServers": {"brenner": entry}}))
     assert difference(shell, "claude-code") == SettingsDifference(
         SettingsState.DIFFERENT,

@@ -71,6 +71,8 @@ def test_a_session_is_a_connection(tmp_path: Path) -> None:
         assert await who(post, {_SESSION: session}) == [session, None, True, False]
         more = {_SESSION: session, "Brenner-Secret": HIDDEN, "brenner-checked": "True"}
         assert await who(post, more) == [session, HIDDEN, True, True]
+        unlogged = {_SESSION: session, "Brenner-Secret-Authorization": HIDDEN}
+        assert await who(post, unlogged) == [session, HIDDEN, True, False]
         assert await who(post, {_SESSION: session, "Brenner-Checked": "no"}) == [
             *(session, None, True, False)
         ]

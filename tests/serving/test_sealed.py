@@ -57,8 +57,11 @@ VALUES: dict[str, object] = {
 }
 # Those of a tool or a resource that have none above
 PARAMETERS = {
-    **{"agent": (READER, AUTHOR, OPERATOR), "thread_id*": (THREAD,), "slug": ("project",)},
-    **{"message_id": tuple(map(str, range(1, 9))), "project_key": ("project",)},
+    "agent": (READER, AUTHOR, OPERATOR),
+    "thread_id*": (THREAD,),
+    "slug": ("project",),
+    "message_id": tuple(map(str, range(1, 9))),
+    "project_key": ("project",),
 }
 
 
@@ -162,8 +165,11 @@ def test_an_agent_cannot_end_the_round(here: Workspace) -> None:
     """R33: a COMPILED message of an agent is refused, and nothing is unsealed."""
     with inside(here.mailbox, here.project, _LOOSE) as server:
         given = {
-            **{"project_key": str(here.project.folder), "sender_name": READER},
-            **{"thread_id": THREAD, "subject": f"COMPILED: v1 {THREAD}", "to": [AUTHOR]},
+            "project_key": str(here.project.folder),
+            "sender_name": READER,
+            "thread_id": THREAD,
+            "subject": f"COMPILED: v1 {THREAD}",
+            "to": [AUTHOR],
             "body_md": "# Compiled\n",
         }
         said = answer(server, "tools/call", SECRETS[READER], name="send_message", arguments=given)

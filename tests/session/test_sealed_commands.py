@@ -92,7 +92,8 @@ def found(path: tuple[str, ...]) -> click.Command:
 def variants(path: tuple[str, ...]) -> Iterator[list[str]]:
     """Each way to use the command, alone and with each of its flags."""
     command = found(path)
-    given, flags = [*path], [[]]
+    given = [*path]
+    flags: list[list[str]] = [[]]
     for each in command.params:
         name = (each.name or "").lower()
         if isinstance(each, click.Argument) and not (path in WAYS and name in NO_VALUE_IN_WAYS):
@@ -280,8 +281,10 @@ def test_independence_is_stated_at_the_start_or_never(tmp_path: Path) -> None:
         *("session", "start", "--question", "Who decides?", "--thread-id", THREAD, "--json"),
         *("--context", "Cells that look alike become different. Nobody knows why."),
     )
-    roles = ("--to", AUTHOR, "--role", "hypothesis_generator", "--to", READER)
-    roles = (*roles, "--role", "test_designer")
+    roles = (
+        *("--to", AUTHOR, "--role", "hypothesis_generator"),
+        *("--to", READER, "--role", "test_designer"),
+    )
     late = run(folder, *start, *roles, "--independent")
     assert (late.code, "INDEPENDENCE_TOO_LATE" in late.codes) == (1, True)
     blind = tmp_path / "blind"
@@ -300,3 +303,25 @@ def test_markers_are_all_tested(tmp_path: Path) -> None:
         contributed(here)
     done = run(here.project.folder, "mail", "thread", THREAD, "--json", actor=OPERATOR)
     assert leaks(done.out) == set(MARKERS)
+
+
+def test_the_deadline_of_a_sealed_critique_starts_with_v1(tmp_path: Path) -> None:
+    """R33: it is never overdue before, in no list; other deadlines are as always."""
+    folder = tmp_path / "project"
+    with started(folder) as here:
+        *_, attack, _, _ = contributed(here)
+        settings = "ack_deadline_hours = 0.0000001\n"
+        (folder / "brenner.toml").write_text(settings, "utf-8")
+
+    def overdue() -> set[int]:
+        by_mail = run(folder, "mail", "pending", "--json").json["pending"]
+        by_status = run(folder, "session", "status", THREAD, "--json").json["pending"]
+        listed = [
+            {each["message_id"] for each in lst if each["overdue"]} for lst in (by_mail, by_status)
+        ]
+        assert listed[0] == listed[1]
+        return listed[0]
+
+    assert overdue() == {2}  # the kickoff of the agent that has not contributed
+    assert run(folder, "compile", THREAD).code == 0
+    assert overdue() == {2, attack.id}

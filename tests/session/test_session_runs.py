@@ -47,6 +47,8 @@ def test_no_runs(shell: Shell) -> None:
     assert (done.code, done.err) == (0, "")
     assert f"`brenner session run {THREAD}`" in done.out
     assert shell("session", "runs", "--json").json == {"thread_id": THREAD, "runs": []}
+    assert shell("session", "cancel", THREAD, "--reason", "Answered").code == 0
+    assert shell("session", "runs", THREAD).out.endswith("in this folder. The session has ended.\n")
     unknown = shell("session", "runs", "RS-20200101-unknown-thread", "--json")
     assert (unknown.code, unknown.codes) == (1, ["UNKNOWN_THREAD"])
     assert unknown.json["runs"] == []

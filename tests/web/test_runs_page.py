@@ -23,6 +23,7 @@ from mail.sample_mail import post
 from run_events import ANN, BEA, RUN, RunScript, evening, finished, locked
 from web.browsing import PHONE, Show, show, window
 from web.browsing import THREAD as DEMO
+from web.lab_client import Client
 from web.mail_scene import THREAD, Scene
 from web.test_every_page import faults, sticks_out
 from web.test_evidence_page import words
@@ -119,7 +120,22 @@ def test_the_report_has_no_runs(scene: Scene) -> None:
     assert RUN not in answer.text
 
 
-# In a browser
+# Served, and in a browser
+
+
+def test_the_log_is_linked_for_the_operator_alone(lab: Show) -> None:
+    """Whoever has no login gets the page without the links, and no log."""
+    folder = finished(DEMO).write(lab.project)
+    name = f"round-1-{ANN}-1.log"
+    (folder / name).write_text("12:00:01  called brenner_post\n")
+    address, page = links.run_log(DEMO, RUN, name), links.session(DEMO, "agents")
+    reader, operator = Client(lab.server), Client(lab.server)
+    operator.log_in()
+    assert address in operator.get(page).text
+    got = operator.get(address)
+    assert (got.status, got.text) == (200, "12:00:01  called brenner_post\n")
+    assert address not in reader.get(page).text
+    assert reader.get(address).status == 404
 
 
 @pytest.fixture

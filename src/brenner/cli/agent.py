@@ -34,7 +34,7 @@ from brenner.mail.mailbox import Capability
 from brenner.mail.open import require_project
 from brenner.mail.rules import name_problem
 from brenner.named_tuple import NamedTuple
-from brenner.program_settings import SECRET, SECRET_HEADER, TOKEN
+from brenner.program_settings import SECRET, TOKEN
 from brenner.services.client_settings import (
     CLIENTS,
     ClientConnection,
@@ -267,7 +267,7 @@ def _write_notes(found: ClientSettings, connection: ClientConnection, actor: str
 
 def _variables(connection: ClientConnection) -> dict[str, str]:
     """Return the environment variables that the client needs, each with the reason."""
-    via = f"the header {SECRET_HEADER}" if connection.url else "the environment"
+    via = "a header" if connection.url else "the environment"
     is_near = not connection.url or _is_loopback(connection.url)
     otherwise = _UNVERIFIED_NOTE if is_near else _REFUSED_NOTE
     variables = {

@@ -103,7 +103,8 @@ class Fault(NamedTuple):
 
     A driver may set `retry_at` instead, in seconds since the epoch; a report has `retry_after`.
     With `is_final` the turn cannot recover, so the process is stopped at once. Otherwise the
-    program tries again by itself, and the fault counts only if the turn does not end well.
+    program tries again by itself, and the fault counts only if the turn does not end well. With
+    `has_lost_conversation` the program does not have the conversation to continue.
     """
 
     kind: FaultKind
@@ -111,6 +112,7 @@ class Fault(NamedTuple):
     retry_after: float | None = None
     retry_at: float | None = None
     is_final: bool = True
+    has_lost_conversation: bool = False
 
 
 class EventKind(StrEnum):

@@ -83,20 +83,35 @@ def run_turn(
 ) -> TurnReport:
     """Run the program of an agent for one turn; return when none of its processes is left.
 
-    `on_event` gets each event, and each line of standard output. It is called in this thread.
+    `on_event` gets each event, and each line of standard output. It is called in this thread. If
+    the program does not have the conversation any more, a new one begins.
     """
     start = monotonic()
+    report = _run_once(driver, request, limits, on_event, stop)
+    if request.conversation and report.fault and report.fault.has_lost_conversation:
+        new = request._replace(conversation=None, used_before=Usage())
+        report = _run_once(driver, new, limits, on_event, stop)
+    return report._replace(seconds=monotonic() - start)
+
+
+def _run_once(
+    driver: Driver,
+    request: TurnRequest,
+    limits: TurnLimits,
+    on_event: Callable[[AgentEvent], None],
+    stop: StopSwitch,
+) -> TurnReport:
     launch = driver.prepare(request)
     process = launch if isinstance(launch, Fault) else _start(launch, request.turn)
     if isinstance(process, Fault):
         on_event(fault_event(process))
-        return TurnReport(process, seconds=monotonic() - start)
+        return TurnReport(process)
     turn = _Turn(process, driver.dialogue(request), limits, stop, on_event)
     try:
         turn.run(request.turn)
     finally:  # also if a callback fails
         _end_processes(process, request.turn)
-    return turn.report()._replace(seconds=monotonic() - start)
+    return turn.report()
 
 
 def _start(launch: Launch, turn: str) -> subprocess.Popen[bytes] | Fault:
@@ -411,7 +426,7 @@ def _signal_group(process: subprocess.Popen[bytes], number: Signals) -> None:
         os.killpg(process.pid, number)
 
 
-def end_marked(prefix: str, seconds: float = 3.0) -> int:
+def end_marked(prefix: str, seconds: float = 1.0) -> int:
     """End all processes of a turn, or of all turns below a prefix such as a run's id.
 
     Return how many there were. Each gets SIGTERM first, and SIGKILL after some seconds.

@@ -41,7 +41,7 @@ from brenner.mcp.identity import proven_reader
 from brenner.mcp.resources import RESOURCES
 from brenner.mcp.tool import Call, Caller, Resource, Tool, ToolResult
 from brenner.mcp.untrusted_text import HOW_FRAMES_LOOK
-from brenner.program_settings import SECRET_HEADER
+from brenner.program_settings import SECRET_HEADER, UNLOGGED_SECRET_HEADER
 from brenner.text import closest, did_you_mean
 
 if TYPE_CHECKING:
@@ -404,7 +404,7 @@ def caller_of(known: Caller, context: Context) -> Caller:
     )
     return known._replace(
         connection=headers.get(_SESSION_HEADER) if is_session else None,
-        secret=headers.get(SECRET_HEADER) or None,
+        secret=headers.get(SECRET_HEADER) or headers.get(UNLOGGED_SECRET_HEADER) or None,
         is_checked=headers.get(CHECKED_HEADER, "").lower() == "true",
     )
 

@@ -20,6 +20,7 @@ from brenner.program_settings import (
     SECRET_HEADER,
     SERVER_NAME,
     TOKEN,
+    UNLOGGED_SECRET_HEADER,
     merge_programs,
 )
 
@@ -125,11 +126,11 @@ def _claude_code(connection: ClientConnection) -> ClientSettings:
     """Return the settings of Claude Code.
 
     It expands `${NAME}` when it reads the file; with `:-` a variable need not be set. `alwaysLoad`
-    keeps it from hiding the tools behind a search. The second file approves the server and its
-    tools.
+    keeps it from hiding the tools behind a search. It logs the usual header with the secret. The
+    second file approves the server and its tools.
     """
     secret = f"${{{SECRET}:-}}"
-    server, options = _json_server(connection, "${{{}}}", secret)
+    server, options = _json_server(connection, "${{{}}}", secret, header=UNLOGGED_SECRET_HEADER)
     kind = "http" if connection.url else "stdio"
     entry = {"type": kind, **server, "alwaysLoad": True}
     scope = ("--transport", kind, "--scope", "project", SERVER_NAME)
@@ -235,14 +236,18 @@ def _server_setting(entry: Mapping[str, object]) -> Setting:
 
 
 def _json_server(
-    connection: ClientConnection, variable: str, secret: str, url_key: str = "url"
+    connection: ClientConnection,
+    variable: str,
+    secret: str,
+    url_key: str = "url",
+    header: str = SECRET_HEADER,
 ) -> tuple[dict[str, object], list[str]]:
     """Return how to reach the server as JSON, and the options of `mcp add` for its variables."""
     if connection.url:
         # Some clients would not start with a token that is not set.
         bearer = f"Bearer {variable.format(TOKEN)}"
         headers = {"Authorization": bearer} if connection.wants_token else {}
-        headers[SECRET_HEADER] = secret
+        headers[header] = secret
         options = [part for name in headers for part in ("--header", f"{name}: {headers[name]}")]
         return {url_key: connection.url, "headers": headers}, options
     program, *arguments = connection.command

@@ -11,8 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brenner.diagnostics.codes import sessions as codes
+from brenner.diagnostics.codes import running as codes
 from brenner.diagnostics.codes.publishing import SESSION_CANCELLED, SESSION_CLOSED
+from brenner.diagnostics.codes.sessions import INDEPENDENCE_TOO_LATE
 from brenner.diagnostics.model import ERROR, Diagnostic, RequestError, UnavailableError
 from brenner.integrations.agent_driver import Endpoint, Fault, TurnRequest
 from brenner.integrations.drivers.table import find_driver
@@ -151,7 +152,7 @@ def plan_existing_session(
     independent = independent_round_of(workspace.mailbox, thread_id)
     is_independent = independent is not None and independent.ended_by is None
     if options.independent and not is_independent:
-        raise RequestError(codes.INDEPENDENCE_TOO_LATE.at(thread_id=thread_id))
+        raise RequestError(INDEPENDENCE_TOO_LATE.at(thread_id=thread_id))
     options = options._replace(independent=is_independent)
     roster, asked, about_rosters = earlier_kickoffs(loaded.messages)
     resolved = round_roster(workspace, roster, asked, wish)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from brenner.artifact.diff import changed_ids
 from brenner.artifact.state import BlockOutcome, count_outcomes
-from brenner.diagnostics.codes.sessions import RUN_IN_PROGRESS
+from brenner.diagnostics.codes.running import RUN_IN_PROGRESS
 from brenner.diagnostics.model import (
     BrennerError,
     Diagnostic,

@@ -662,6 +662,12 @@ _OUTCOME_LABELS = {
     "silent": "sent nothing",
     "fault": "failed",
 }
+_ACTIVITY_LABELS = {
+    Activity.EXPECTED: "not started",
+    Activity.WAITING: "waiting",
+    Activity.PARKED: "parked",
+    Activity.CUT_OFF: "cut off",
+}
 _WHY_LABELS = {"task": "working", "reminder": "reminded, working", "retry": "trying again"}
 _STOP_LABELS = {
     "rounds": "The number of rounds was reached.",
@@ -688,23 +694,17 @@ def describe_stop(run: RunSummary) -> str:
 
 def describe_turn_state(each: AgentRound) -> str:
     """Return what an agent does in a round, or how its turns ended, in a few words of ours."""
-    last, cause = each.last, FAULT_LABELS.get(each.fault or "", "")
+    cause = FAULT_LABELS.get(each.fault or "", "")
     match each.activity:
-        case Activity.EXPECTED:
-            return "not started"
         case Activity.WORKING:
-            return _WHY_LABELS.get(last.why if last else "", "working")
-        case Activity.CUT_OFF:
-            return "cut off"
-        case Activity.WAITING:
-            return f"waiting: {cause}" if cause else "waiting"
-        case Activity.PARKED:
-            return f"parked: {cause}" if cause else "parked"
+            return _WHY_LABELS.get(each.last.why if each.last else "", "working")
         case Activity.DONE:
             words = _OUTCOME_LABELS.get(each.outcome or "", each.outcome or "")
-            if each.outcome != "fault" or not cause:
-                return words
-            return cause if each.fault == FaultKind.STOPPED else f"{words}: {cause}"
+            cause = cause if each.outcome == "fault" else ""
+            words = "" if each.fault == FaultKind.STOPPED and cause else words
+        case _:
+            words = _ACTIVITY_LABELS[each.activity]
+    return ": ".join(filter(None, (words, cause)))
 
 
 def state_text(each: AgentRound, turns: Sequence[TurnSummary]) -> str:

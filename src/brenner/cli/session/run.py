@@ -34,7 +34,7 @@ from brenner.cli.workspace import (
     workspace_of,
     write_error,
 )
-from brenner.diagnostics.codes import sessions as codes
+from brenner.diagnostics.codes import running as codes
 from brenner.diagnostics.model import BrennerError, Diagnostic, Summary
 from brenner.named_tuple import NamedTuple
 from brenner.services.run_plan import (

@@ -78,21 +78,26 @@ def runs(settings: Settings, *, thread: str | None, limit: int, pager: bool) -> 
     """
     with workspace_of(settings) as here:
         thread = find_thread(here, thread)
-        load_status(here, thread)
+        is_over = load_status(here, thread).status.is_over
         found = summarize_runs(here.project, thread, limit)
     now = datetime.now(UTC)
     if settings.as_json:
         write_json({"thread_id": thread, "runs": [run_json(each, now) for each in found]})
     else:
-        write_lines(_lines(thread, found, now), pager=pager)
+        write_lines(_lines(found, now) if found else _empty_lines(thread, is_over), pager=pager)
     return EXIT_OK
 
 
-def _lines(thread_id: str, found: Sequence[RunSummary], now: datetime) -> Iterator[str]:
-    if not found:
-        name = escape_control(thread_id)
-        yield format_message(f"No runs of {name} in this folder. To start one:", sys.stdout)
-        yield format_hint(f"`brenner session run {thread_argument(thread_id)}`", sys.stdout)
+def _empty_lines(thread_id: str, is_over: bool) -> Iterator[str]:
+    text = f"No runs of {escape_control(thread_id)} in this folder."
+    if is_over:
+        yield format_message(f"{text} The session has ended.", sys.stdout)
+        return
+    yield format_message(f"{text} To start one:", sys.stdout)
+    yield format_hint(f"`brenner session run {thread_argument(thread_id)}`", sys.stdout)
+
+
+def _lines(found: Sequence[RunSummary], now: datetime) -> Iterator[str]:
     for number, each in enumerate(found):
         if number:
             yield "\n"

@@ -33,9 +33,9 @@ from brenner.program_settings import (
     AGENT_TOOLS,
     CLAUDE_CODE,
     SECRET,
-    SECRET_HEADER,
     SERVER_NAME,
     TOKEN,
+    UNLOGGED_SECRET_HEADER,
 )
 
 if TYPE_CHECKING:
@@ -63,7 +63,10 @@ class ClaudeCode:
 
     def prepare(self, request: TurnRequest) -> Launch:
         folder = work_folder(request)
-        headers = {"Authorization": f"Bearer ${{{TOKEN}}}", SECRET_HEADER: f"${{{SECRET}}}"}
+        headers = {
+            "Authorization": f"Bearer ${{{TOKEN}}}",
+            UNLOGGED_SECRET_HEADER: f"${{{SECRET}}}",
+        }
         # `alwaysLoad` keeps it from hiding the tools behind a search.
         server = {"type": "http", "url": request.endpoint.url, "headers": headers}
         servers = {"mcpServers": {SERVER_NAME: {**server, "alwaysLoad": True}}}
@@ -78,7 +81,7 @@ class ClaudeCode:
             *self._tools(request),
             "--disable-slash-commands",
             *(("--model", request.program.model) if request.program.model else ()),
-            *(("--max-budget-usd", f"{request.budget_usd:.4f}") if request.budget_usd else ()),
+            *(("--max-budget-usd", _dollars(request.budget_usd)) if request.budget_usd else ()),
             *(
                 ("--resume", request.conversation)
                 if request.conversation
@@ -175,6 +178,10 @@ class ClaudeCodeDialogue(JsonDialogue):
         yield AgentEvent(EventKind.ENDED, is_error=is_error)
 
 
+def _dollars(amount: float) -> str:
+    return f"{max(amount, 0.0001):.4f}"  # the program rejects 0
+
+
 def _connection(event: JsonObject) -> AgentEvent:
     """Return whether the program sees our server."""
     servers = objects_at(event, "mcp_servers")
@@ -199,7 +206,9 @@ def _result_fault(event: JsonObject) -> Fault:
     kind = text_at(event, "subtype")
     if kind == "error_max_budget_usd":
         return Fault(FaultKind.STOPPED, "its turn used the rest of the budget")
-    words = text_at(event, "result") or kind or "error without a message"
+    errors = event.get("errors")
+    listed = [each for each in errors if isinstance(each, str)] if isinstance(errors, list) else []
+    words = text_at(event, "result") or "\n".join(listed) or kind or "error without a message"
     return read_fault(words, number_at(event, "api_error_status"))
 
 

@@ -40,6 +40,11 @@ _WORDS: Mapping[FaultKind, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
 }
+_LOST = lazy_pattern(
+    r"no conversation found|no rollout found|no previous sessions|error resuming session|"
+    r"(session|conversation|thread)( \S+)? not found",
+    re.IGNORECASE,
+)
 _STATUS = lazy_pattern(r"(?:status|code|error|HTTP)\W{1,4}(?:\w+: )?\(?([45]\d\d)\b", re.IGNORECASE)
 _STATUS_KINDS = {
     401: FaultKind.LOGIN,
@@ -58,7 +63,10 @@ def read_fault(words: str, status: float | None = None, *, is_final: bool = True
     """Return the fault in an error message, and in an HTTP status if it is known."""
     inner = _MESSAGE.search(words)
     reason = inner[1].replace('\\"', '"') if inner else words
-    return Fault(_kind(words, status), shorten(reason), is_final=is_final)
+    is_lost = bool(_LOST.search(words))
+    return Fault(
+        _kind(words, status), shorten(reason), is_final=is_final, has_lost_conversation=is_lost
+    )
 
 
 def _kind(words: str, status: float | None) -> FaultKind:
@@ -110,6 +118,7 @@ _CLOCK = lazy_pattern(
 _UNIT_SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1, "": 1}
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _NOON = 12
+_HOURS = (12, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
 
 
 def seconds_to_wait(words: str, now: datetime) -> float | None:
@@ -131,9 +140,9 @@ def _part_seconds(number: str, unit: str) -> float:
 
 def _seconds_to_clock(found: re.Match[str], now: datetime) -> float | None:
     month, day, year, hour, minute, half = found.groups()
-    hours = int(hour) % _NOON + (_NOON if half.lower() == "p" else 0)
     at = now.replace(second=0, microsecond=0)
     try:
+        hours = _HOURS.index(int(hour)) + (_NOON if half.lower() == "p" else 0)
         at = at.replace(hour=hours, minute=int(minute or 0))
         if month:
             number = _MONTHS.index(month.lower()) + 1
