@@ -45,7 +45,12 @@ _JSON_DEFAULTS |= {"resumed_after": None, "steps": [], "ok": False}
     epilog=examples("brenner demo", "brenner demo --full", "brenner demo --step ~/brenner-demo"),
 )
 @click.argument("folder", required=False, metavar="[DIR]")
-@click.option("--full", "is_full", is_flag=True, help="Show every step with its whole output, then run agents.")
+@click.option(
+    "--full",
+    "is_full",
+    is_flag=True,
+    help="Show every step in full, then run agents.",
+)
 @click.option("--step", "is_stepped", is_flag=True, help="Wait for Enter before each step.")
 @common_options
 def command(settings: Settings, folder: str | None, *, is_full: bool, is_stepped: bool) -> int:

@@ -1,7 +1,7 @@
 """A small agent without a model: it reads its task and writes one message.
 
 Brenner starts it for each turn. The task on standard input names the role and the round, and
-contains the latest version of the artifact. What this program prints becomes a message. Its ideas
+contains the latest version of the artifact. What this program writes becomes a message. Its ideas
 are in `ideas.json`; the IDs of other items are not: it finds them in its task, by name.
 """
 
@@ -10,35 +10,41 @@ import re
 import sys
 from pathlib import Path
 
-PASS = "ACK: nothing to add in this round"
+IDEAS = Path(__file__).with_name("ideas.json")
+NOTHING_TO_ADD = "ACK: nothing to add in this round"
 # The designer writes like this at first: with a section that does not exist, and commas too many.
 MISTAKES = (('"discriminative_tests"', '"tests"'), ('"\n}', '",\n}'))
 
+ROLE_AND_ROUND = re.compile(r"(?m)^You are \w+, the (\w+) .* turn in round (\d+)\.")
+VERSION = re.compile(r"(?m)^# The artifact, v(\d+)")
+ITEM = re.compile(r"(?m)^### ([A-Z]\d+): ([^(\n]+\w)")
+CORRECTED = re.compile(r"(?ms)^# The corrected message\n.*?^(```+)markdown\n(.*?)^\1$")
+
 
 def main() -> None:
-    """Print the message for the task on standard input."""
-    task = sys.stdin.read()
-    print(corrected_message(task) or new_message(task))
+    """Write the message for the task on standard input."""
+    task = sys.stdin.buffer.read().decode()
+    message = corrected_message(task) or new_message(task)
+    sys.stdout.buffer.write(message.encode())
 
 
 def corrected_message(task: str) -> str:
     """Return the corrected message that came back with the errors, if any did."""
-    found = re.search(r"^# The corrected message\n.*?^(```+)markdown\n(.*?)^\1$", task, re.M | re.S)
+    found = CORRECTED.search(task)
     return found[2] if found else ""
 
 
 def new_message(task: str) -> str:
     """Return what this agent has to say in its role and round."""
-    role, number = re.findall(r"^You are \w+, the (\w+) .* turn in round (\d+)\.", task, re.M)[0]
-    ideas = json.loads(Path(__file__).with_name("ideas.json").read_text("utf-8"))
-    idea = ideas.get(f"{role}, round {number}")
+    role, round_number = ROLE_AND_ROUND.findall(task)[0]
+    idea = json.loads(IDEAS.read_text("utf-8")).get(f"{role}, round {round_number}")
     if idea is None:
-        return PASS
-    ids = {name: item for item, name in re.findall(r"^### ([A-Z]\d+): ([^(\n]+\w)", task, re.M)}
-    blocks = [block_text(each, ids) for each in idea["blocks"]]
-    version = re.findall(r"^# The artifact, v(\d+)", task, re.M) or ["0"]
-    text = f"# Delta Contribution\n\n**Base Version**: v{version[0]}\n\n{idea['summary']}\n\n"
-    text += "## Deltas\n\n" + "\n\n".join(blocks)
+        return NOTHING_TO_ADD
+    ids = {name: item for item, name in ITEM.findall(task)}
+    blocks = "\n\n".join(block_text(each, ids) for each in idea["blocks"])
+    version = VERSION.findall(task) or ["0"]
+    head = f"# Delta Contribution\n\n**Base Version**: v{version[0]}\n\n{idea['summary']}"
+    text = f"{head}\n\n## Deltas\n\n{blocks}\n"
     if role == "test_designer":
         for right, wrong in MISTAKES:
             text = text.replace(right, wrong)
