@@ -129,6 +129,22 @@ def text_critique(_number: int, _task: str) -> None:
     say(f"{head}## Target\nH1\n\n## Attack\nToo small.\n\n## Severity\nmajor\n")
 
 
+def text_resolve(_number: int, task: str) -> None:
+    base = re.search(r"Base Version\*\*: v(\d+)", task)
+    deltas = [
+        {
+            "operation": "EDIT",
+            "section": "adversarial_critique",
+            "target_id": item,
+            "payload": {"current_status": "Resolved: the slate answers it"},
+            "rationale": "The test answers it",
+        }
+        for item in re.findall(r"^- (C\d+): ", task, re.MULTILINE)
+    ]
+    text = body(*map(json.dumps, deltas))
+    say(text.replace("**: v0", f"**: v{base[1] if base else 0}"))
+
+
 def crash(_number: int, _task: str) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -142,6 +158,7 @@ TEXT = {
     "pass": lambda *_: say("ACK: I have nothing to add."),
     "critique": text_critique,
     "fenced": lambda n, _: say(f"````markdown\n{body(json.dumps(hypothesis(n)))}````"),
+    "resolve": text_resolve,
     "silent": lambda *_: None,
     "crash": crash,
     "hang": lambda *_: hang(),

@@ -188,3 +188,37 @@ def test_session_ended_meanwhile(tmp_path: Path) -> None:
     found = stop_of(events)["violations"][0]
     assert (found["id"], "--reopen" in found["fix"]) == ("SESSION_CANCELLED", True)
     assert json.dumps(events[-1])
+
+
+def test_independent_first_round(tmp_path: Path) -> None:
+    """All have their turn at once, and none sees what the others sent."""
+    agents = {"BlueLake": f"text {GENERATOR} contribute", "RedSky": f"claude {CRITIC} contribute"}
+    group = Group(tmp_path, agents)
+    code, events = group.run_json(*group.start, "--independent", "--rounds", "1")
+    assert (code, events[0]["agents"]) == (0, ["BlueLake", "RedSky"])
+    assert (stop_of(events)["versions"], stop_of(events)["reason"]) == ([1], "rounds")
+
+
+@pytest.mark.thorough
+def test_everything_answered(tmp_path: Path) -> None:
+    """A sound version stops the run, once its last critiques are closed."""
+    group = Group(tmp_path, dict.fromkeys(("BlueLake", "RedSky"), f"text {GENERATOR} pass"))
+    (group.actions / "GreenDog").write_text("resolve")
+    folder = tmp_path / "demo"
+    assert brenner("demo", str(folder), cwd=tmp_path).code == 0
+    settings = (group.folder / "brenner.toml").read_text()
+    for program in ("codex-cli", "claude-code", "gemini-cli"):
+        settings += (
+            "\n"
+            if f"[programs.{program}]" in settings
+            else settings.partition("\n[")[0].replace("my-agent", program)
+        )
+    with (folder / "brenner.toml").open("a") as file:
+        file.write(
+            settings.replace(
+                "[programs.claude-code]\n", '[programs.claude-code]\ndriver = "text"\n'
+            )
+        )
+    group.folder = folder
+    code, events = group.run_json("--rounds", "2")
+    assert (code, stop_of(events)["reason"]) == (0, "all_answered"), events

@@ -55,6 +55,7 @@ class Redaction:
             if any(word in name.upper() for word in _SECRET_WORDS)
         )
         found = {each for each in (*known, *named) if len(each) >= _SHORTEST_SECRET}
+        found |= {json.dumps(each, ensure_ascii=False)[1:-1] for each in found}
         self._secrets = sorted(found, key=len, reverse=True)
 
     def __call__(self, text: str) -> str:

@@ -220,7 +220,8 @@ def _interrupted_run(project: Project, thread_id: str | None) -> EarlierRun | No
     ):
         return None
     options, before = about.get("options"), about.get("before")
-    used = Spent(**before) if isinstance(before, dict) else Spent()
+    known = before if isinstance(before, dict) else {}
+    used = Spent(**{name: known[name] for name in Spent._fields if name in known})
     spent = Spent(
         used.rounds + sum(each.compiled is not None for each in run.rounds),
         used.seconds + run.seconds_at(datetime.now(UTC)),

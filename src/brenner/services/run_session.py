@@ -11,13 +11,10 @@ import os
 import threading
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from brenner.artifact.diff import changed_ids
-from brenner.artifact.state import BlockOutcome, count_outcomes
 from brenner.diagnostics.codes.running import RUN_IN_PROGRESS
 from brenner.diagnostics.model import (
     BrennerError,
@@ -44,11 +41,20 @@ from brenner.services.compile import CompileOptions, CompileStatus, compile_thre
 from brenner.services.next_round import RoundOptions, start_round
 from brenner.services.run_log import Redaction, RunLog, lock_run, new_run_id
 from brenner.services.run_plan import make_agent_folder
+from brenner.services.run_state import (
+    LIMIT_WORDS,
+    STOP_WORDS,
+    RoundState,
+    RunningAgent,
+    RunningTurn,
+    StopReason,
+    Waiting,
+    compile_fields,
+    tokens_json,
+)
 from brenner.services.run_summary import total_usage
 from brenner.services.run_turns import (
-    FINISHED,
     Answer,
-    Attempts,
     Step,
     StepKind,
     TurnOutcome,
@@ -65,58 +71,20 @@ from brenner.services.run_turns import (
 )
 from brenner.services.session_status import LoadedStatus, load_status
 from brenner.services.start_session import KickoffState, Started, StartStatus, start_session
-from brenner.session.run_prompts import TurnContext, reminder_prompt
+from brenner.session.run_prompts import reminder_prompt
 from brenner.text import joined, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
-    from brenner.services.compile import CompileResult
-    from brenner.services.run_log import Event, TurnLog
-    from brenner.services.run_plan import PlannedAgent, RunPlan
+    from brenner.services.run_log import Event
+    from brenner.services.run_plan import RunPlan
     from brenner.services.workspace import Workspace
 
 _DEFAULT_TURN_MINUTES = 20.0
 _JOIN_SECONDS = 60.0
 _FOREVER = timedelta(days=3650).total_seconds()
-
-# Why a run stops
-
-
-class StopReason(StrEnum):
-    """Why a run stopped; the values are stable in the JSON."""
-
-    ROUNDS = "rounds"
-    MINUTES = "minutes"
-    TOKENS = "tokens"
-    USD = "usd"
-    NOTHING_NEW = "nothing_new"
-    ALL_ANSWERED = "all_answered"
-    NO_AGENTS = "no_agents"
-    INTERRUPTED = "interrupted"
-    ENDED = "ended"
-    FAILED = "failed"
-
-
-_STOP_WORDS = {
-    StopReason.ROUNDS: "The requested rounds are finished.",
-    StopReason.MINUTES: "The time limit is reached.",
-    StopReason.TOKENS: "The limit of tokens is reached.",
-    StopReason.USD: "The limit of dollars is reached.",
-    StopReason.NOTHING_NEW: "No agent contributed anything new in the round.",
-    StopReason.ALL_ANSWERED: "Nothing is open: no lint error, critique, question or rejection.",
-    StopReason.NO_AGENTS: "No agent is left that can be run.",
-    StopReason.INTERRUPTED: "The run was interrupted. The same command continues it.",
-    StopReason.ENDED: "The operator ended the session.",
-    StopReason.FAILED: "The run failed.",
-}
-_LIMIT_WORDS = {
-    StopReason.MINUTES: "the time limit of the run is reached",
-    StopReason.TOKENS: "the limit of tokens of the run is reached",
-    StopReason.USD: "the limit of dollars of the run is reached",
-}
 
 
 class RunEnd(NamedTuple):
@@ -182,79 +150,6 @@ def run_session(
             run = SessionRun(workspace, plan, log, show)
             on_start(run)
             return run.run(access, ended_processes=left)
-
-
-# The state of an agent and of a turn
-
-
-class RunningAgent:
-    """An agent during the run. Its conversation continues through all its turns."""
-
-    def __init__(self, planned: PlannedAgent, endpoint: Endpoint, folder: Path) -> None:
-        self.planned, self.endpoint, self.folder = planned, endpoint, folder
-        self.name = planned.name
-        self.conversation: str | None = None
-        self.conversation_usage = Usage()
-        self.usage = Usage()
-        self.turns = 0
-        self.contributed = 0
-        self.parked: Fault | None = None  # for the rest of the run
-        self.faulty_rounds = 0  # in a row
-        self.last: TurnResult | None = None
-
-    @property
-    def state(self) -> str:
-        if self.parked:
-            return "parked"
-        is_silent = self.last is not None and self.last.outcome not in FINISHED
-        return "silent" if is_silent else "ok"
-
-    def to_json(self) -> dict[str, Any]:
-        reason = self.parked.reason if self.parked else self.last.reason if self.last else ""
-        return {
-            "turns": self.turns,
-            "contributed": self.contributed,
-            "tokens": tokens_json(self.usage),
-            "cost_usd": self.usage.cost_usd,
-            "state": self.state,
-            "reason": reason or None,
-        }
-
-
-class RunningTurn:
-    """One start of an agent's program, and what it has used so far."""
-
-    def __init__(self, agent: RunningAgent, why: str, request: TurnRequest, log: TurnLog) -> None:
-        self.agent, self.why, self.request, self.log = agent, why, request, log
-        self.usage = Usage()
-        self.thread: threading.Thread | None = None
-        self.after = 0  # the last arrival before it
-        self.attempt = 1
-
-
-class RoundState:
-    """An agent's part of the current round: what was tried, and what is known of its answer."""
-
-    def __init__(self, context: TurnContext, prompt: str) -> None:
-        self.context, self.prompt = context, prompt
-        self.attempts = Attempts()
-        self.attempt = 0
-
-
-class Waiting(NamedTuple):
-    """A turn that starts later."""
-
-    agent: RunningAgent
-    at: float
-    prompt: str
-
-
-def tokens_json(usage: Usage) -> dict[str, int]:
-    return {
-        "input": usage.input_tokens,
-        "cached": usage.cached_tokens,
-        "output": usage.output_tokens,
-    }
 
 
 # The run
@@ -349,11 +244,11 @@ class SessionRun:
 
     def _run_round(self) -> StopReason | None:
         """Run one round, and return why the run stops; None if it goes on."""
-        if self._was_interrupted():
-            return StopReason.INTERRUPTED
+        self._check_limits()
         loaded = self._load()
-        if loaded.status.is_over:
-            return StopReason.ENDED
+        early = self._early_reason(loaded)
+        if early is not None:
+            return early
         sent = self._send_kickoffs(loaded)
         loaded = self._load() if sent else loaded
         self._round, self._has_news = loaded.status.round, False
@@ -370,12 +265,22 @@ class SessionRun:
             if number and (self._is_stopping or self._load().status.applies):
                 break
             self._run_turns(wave)
-        if self._was_interrupted():
+        if self._interrupts:
             return StopReason.INTERRUPTED
         self._has_news |= bool(self._load().status.applies)  # also of a run that was killed
         self._compile()
         self._rounds += 1
         return self._stop_reason()
+
+    def _early_reason(self, loaded: LoadedStatus) -> StopReason | None:
+        """Return why no round begins: also what a run that was killed has used counts."""
+        rules: tuple[tuple[StopReason, object], ...] = (
+            (StopReason.INTERRUPTED, self._interrupts),
+            (StopReason.ENDED, loaded.status.is_over),
+            (self._limit or StopReason.MINUTES, self._limit),
+            (StopReason.ROUNDS, self._plan.before.rounds + self._rounds >= self._plan.rounds),
+        )
+        return next((reason for reason, holds in rules if holds), None)
 
     def _send_kickoffs(self, loaded: LoadedStatus) -> list[int]:
         """Send the kickoffs of the round that are missing, and return those sent now."""
@@ -421,9 +326,6 @@ class SessionRun:
         if has_first and not first:
             return []
         return [wave for wave in (first, others) if wave]
-
-    def _was_interrupted(self) -> bool:
-        return self._interrupts > 0
 
     # The turns of a round
 
@@ -632,18 +534,15 @@ class SessionRun:
         self._unsaved = done.failed
         if done.status is CompileStatus.PUBLISHED and done.version:
             self._versions.append(done.version)
-        self._emit("compile", **_compile_fields(self._round, done))
+        self._emit("compile", **compile_fields(self._round, done))
 
     def _stop_reason(self) -> StopReason | None:
         """Return the rule that ends the run after a round, the first that holds."""
-        loaded, plan = self._load(), self._plan
+        loaded = self._load()
         is_dry = not (self._has_news or self._others_come_next(loaded))
-        rules: tuple[tuple[StopReason, object], ...] = (
-            (StopReason.INTERRUPTED, self._interrupts),
-            (StopReason.ENDED, loaded.status.is_over),
-            (self._limit or StopReason.MINUTES, self._limit or self._seconds_left <= 0),
+        rules: tuple[tuple[StopReason | None, object], ...] = (
             (StopReason.NO_AGENTS, all(agent.parked for agent in self._agents.values())),
-            (StopReason.ROUNDS, plan.before.rounds + self._rounds >= plan.rounds),
+            (early := self._early_reason(loaded), early),
             (StopReason.NOTHING_NEW, is_dry),
             (StopReason.ALL_ANSWERED, self._is_answered(loaded)),
         )
@@ -698,7 +597,7 @@ class SessionRun:
         elif options.budget_usd is not None and cost >= options.budget_usd:
             self._limit = StopReason.USD
         if self._limit:
-            self._switch.stop(_LIMIT_WORDS[self._limit])
+            self._switch.stop(LIMIT_WORDS[self._limit])
 
     # Events
 
@@ -747,7 +646,7 @@ class SessionRun:
 
     def _end(self, reason: StopReason, failed: BrennerError | None) -> RunEnd:
         failed = failed or self._unsaved
-        message = _STOP_WORDS[reason]
+        message = STOP_WORDS[reason]
         if reason is StopReason.FAILED and failed:
             message = failed.diagnostic.message
         parked = [name for name, agent in self._agents.items() if agent.parked]
@@ -765,25 +664,10 @@ class SessionRun:
             violations=[each.to_json() for each in found],
         )
         is_someone = any(agent.contributed for agent in self._agents.values())
-        has_contributions = is_someone or bool(self._versions)  # of a run that was killed
+        was_done = reason is StopReason.ROUNDS and not self._had_turn  # by a run that was killed
+        has_contributions = is_someone or bool(self._versions) or was_done
         return RunEnd(event, reason, has_contributions, failed)
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-def _compile_fields(round_: int, done: CompileResult) -> dict[str, Any]:
-    changes, blocks = changed_ids(done.diff), count_outcomes(done.ledger)
-    lint = done.lint.summary
-    return {
-        "round": round_,
-        "status": done.status.value,
-        "version": done.version,
-        "message_id": done.message.id if done.message else None,
-        **{name: changes[name] for name in ("added", "modified", "killed")},
-        "applied": blocks[BlockOutcome.APPLIED.value],
-        "rejected": blocks[BlockOutcome.REFUSED.value],
-        "lint": {"errors": lint.errors, "warnings": lint.warnings},
-        "violations": [done.failed.diagnostic.to_json()] if done.failed else [],
-    }
