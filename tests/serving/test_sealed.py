@@ -15,8 +15,8 @@ import pytest
 from brenner.mcp.resources import RESOURCES
 from brenner.mcp.server import TOOLS
 from brenner.mcp.tool import ArgumentKind, Tool
+from brenner.program_settings import SECRET_HEADER
 from brenner.server.settings import ServeSettings
-from brenner.services.identity import SECRET_HEADER
 from brenner.services.workspace import Workspace
 from brenner.web.app import PAGES
 from program import brenner

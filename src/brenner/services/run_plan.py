@@ -270,8 +270,7 @@ def _plan_agents(
         settings = programs[program]
         path = _find_program(workspace.project, settings.run[0])
         if path is None:
-            words = {"command": settings.run[0], "agent": name, "program": program}
-            found.append(codes.AGENT_PROGRAM_MISSING.at(None, **words))
+            found.append(_missing_program(name, program, settings.run[0]))
             continue
         model = (entry.model if entry else None) or settings.model
         settings = settings._replace(run=(path, *settings.run[1:]), model=model)
@@ -285,6 +284,13 @@ def _plan_agents(
 def _find_program(project: Project, name: str) -> str | None:
     """Return the path of a program: on PATH, or for a name with a slash in the project's folder."""
     return find_program(str(project.folder / name) if os.sep in name else name)
+
+
+def _missing_program(agent: str, program: str, command: str) -> Diagnostic:
+    is_path = os.sep in command
+    reason = "does not exist or cannot be executed" if is_path else "is not on PATH"
+    words = {"command": command, "name": os.path.basename(command), "reason": reason}  # noqa: PTH119
+    return codes.AGENT_PROGRAM_MISSING.at(None, agent=agent, program=program, **words)
 
 
 def _driver_problem(

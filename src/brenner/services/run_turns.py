@@ -336,12 +336,12 @@ def outcome_words(result: TurnResult, report: TurnReport) -> str:
     """Return how a turn ended, in one sentence for its log."""
     counts = f"{result.applied} applied, {result.rejected} rejected"
     messages = ", ".join(map(str, result.messages)) or "none"
-    fault = f" Fault: {report.fault.kind}, {report.fault.reason}." if report.fault else ""
-    reason = f" {result.reason}." if result.reason else ""
+    fault = f"{report.fault.kind}: {report.fault.reason}" if report.fault else ""
+    reason = (fault or result.reason).removesuffix(".")
     return (
         f"{result.outcome}: messages {messages}; blocks: {counts}; "
-        f"{report.seconds:.1f} s; {report.usage.tokens} tokens.{fault}{reason}"
-    )
+        f"{report.seconds:.1f} s; {report.usage.tokens} tokens."
+    ) + (f" {reason[0].upper()}{reason[1:]}." if reason else "")
 
 
 def reason_of(error: BaseException) -> str:

@@ -14,9 +14,9 @@ AGENT_WITHOUT_DRIVER = error(
 )
 AGENT_PROGRAM_MISSING = error(
     "AGENT_PROGRAM_MISSING",
-    "`{command}`, the program of {agent}, is not on PATH. Nothing was sent.",
+    "`{command}`, the program of {agent}, {reason}. Nothing was sent.",
     "Install it. Or write its path as `run` under `[programs.{program}]` in `brenner.toml`: "
-    '`run = ["/path/to/{command}"]`.',
+    '`run = ["/path/to/{name}"]`.',
     _RUN_SPEC,
 )
 OPTION_NOT_FOR_PROGRAM = error(
