@@ -265,7 +265,7 @@ def _plan_agents(
     for name in dict.fromkeys(names):
         entry = roster.entry(name)
         program = (entry.program if entry else None) or registered.get(name, "")
-        problem = _driver_problem(name, program, programs)
+        problem = _driver_problem(workspace.project, name, program, programs)
         if problem:
             found.append(problem)
             continue
@@ -285,13 +285,14 @@ def _plan_agents(
 
 
 def _driver_problem(
-    agent: str, program: str, programs: Mapping[str, ProgramSettings]
+    project: Project, agent: str, program: str, programs: Mapping[str, ProgramSettings]
 ) -> Diagnostic | None:
     """Return why it is unknown how to run the program of an agent, with settings that work."""
     if not program:
         known = joined([f"`{each}`" for each in KNOWN_PROGRAMS])
+        first = "" if project.is_known else "brenner init && "
         fix = (
-            f"Name its program: `brenner mail register {agent} --program claude-code`, or "
+            f"Name its program: `{first}brenner mail register {agent} --program claude-code`, or "
             f"`program` in its entry of the roster. Known programs: {known}."
         )
         words = {"agent": agent, "reason": "its program is unknown", "fix": fix}
