@@ -145,6 +145,14 @@ def text_resolve(_number: int, task: str) -> None:
     say(text.replace("**: v0", f"**: v{base[1] if base else 0}"))
 
 
+def text_damage(_number: int, _task: str) -> None:
+    """Damage the store, once the other agent works."""
+    while not list(FOLDER.glob("*.hangs")):
+        time.sleep(0.02)
+    for path in (FOLDER.parent / "p" / ".brenner").glob("mail.sqlite3*"):
+        path.write_bytes(b"no database" * 1000)
+
+
 def crash(_number: int, _task: str) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -159,6 +167,7 @@ TEXT = {
     "critique": text_critique,
     "fenced": lambda n, _: say(f"````markdown\n{body(json.dumps(hypothesis(n)))}````"),
     "resolve": text_resolve,
+    "damage": text_damage,
     "silent": lambda *_: None,
     "crash": crash,
     "hang": lambda *_: hang(),

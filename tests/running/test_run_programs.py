@@ -41,7 +41,8 @@ def test_the_advice_for_an_unknown_program_works(tmp_path: Path) -> None:
     done = brenner("session", "run", *NEW, "--to", "BlueLake", cwd=tmp_path)
     assert done.code == 2
     (fix,) = [line for line in done.err.splitlines() if "AGENT_WITHOUT_DRIVER" in line]
-    advised = re.findall("`brenner ([^`]+)`", fix.partition("→")[2])
+    (command, *_) = re.findall("`(brenner [^`]+)`", fix.partition("→")[2])
+    advised = [each.strip().removeprefix("brenner ") for each in command.split("&&")]
     assert advised == ["init", "mail register BlueLake --program claude-code"]
     assert [brenner(*each.split(), cwd=tmp_path).code for each in advised] == [0, 0]
     done = brenner("session", "run", *NEW, "--to", "BlueLake", "--dry-run", cwd=tmp_path, PATH="")

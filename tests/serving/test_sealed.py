@@ -12,11 +12,13 @@ from urllib.parse import urlencode
 
 import pytest
 
+from brenner.mcp.identity import proven_reader
 from brenner.mcp.resources import RESOURCES
 from brenner.mcp.server import TOOLS
-from brenner.mcp.tool import ArgumentKind, Tool
+from brenner.mcp.tool import ArgumentKind, Caller, Tool
 from brenner.program_settings import SECRET_HEADER
 from brenner.server.settings import ServeSettings
+from brenner.services.identity import secret_digest
 from brenner.services.workspace import Workspace
 from brenner.web.app import PAGES
 from program import brenner
@@ -32,6 +34,7 @@ from sealed_session import (
     leaks,
     started,
 )
+from serving.calls import place
 from serving.running import Inside, inside
 
 _LOOSE = ServeSettings(port=0, requests_a_second=1_000_000, is_lab=True)
@@ -233,3 +236,47 @@ def test_serve_needs_a_token_while_a_session_is_sealed(here: Workspace) -> None:
     assert refused.code == 1
     assert "SEALED_NEEDS_TOKEN" in refused.err
     assert f"brenner compile {THREAD}" in refused.err
+
+
+def test_the_form_of_the_lab_starts_such_a_session(here: Workspace) -> None:
+    """R33: a checkbox, and a key for scripts; the preview shows what the kickoff states."""
+    with inside(here.mailbox, here.project, _LOOSE) as server:
+        form = page(server, "/lab/start", Accept="text/html", Cookie=_login(server))
+        assert 'name="independent"' in form
+        sent = {
+            "question": "What decides now?",
+            "context": "Some. More.",
+            "recipients": [READER],
+            "roster": {"entries": [{"agentName": READER, "role": "test_designer"}]},
+            "independent": True,
+            "dry_run": True,
+        }
+        secret = {SECRET_HEADER: SECRETS[OPERATOR]}
+        started_there = server.ask("POST", "/lab/start", sent, secret).document
+        assert "**Sealed Until**: v1" in started_there["kickoffs"][0]["body"]
+
+
+def test_a_call_reads_as_one_name_only() -> None:
+    """R33: the secret of the call, else the name in the call, else the only name there is."""
+    there = place()
+    for name in (AUTHOR, READER):
+        there.knows(name, SECRETS[name])
+        there.bindings.bind("both", name, secret_digest(SECRETS[name]))
+    there.bindings.bind("one", READER, secret_digest(SECRETS[READER]))
+    both, one = there.caller("both"), there.caller("one")
+
+    def read_as(caller: Caller, **arguments: object) -> str | None:
+        return proven_reader(there.call(caller, **arguments))
+
+    assert read_as(both) is None  # a program of two agents must say for which it reads
+    assert read_as(both, agent_name=READER) == READER
+    assert read_as(both, sender_name=AUTHOR.lower()) == AUTHOR
+    assert read_as(both, agent=READER, sender_token=SECRETS[AUTHOR]) == AUTHOR
+    assert read_as(one) == READER
+    assert read_as(one, agent_name=AUTHOR) == READER  # a name alone proves nothing
+    assert read_as(one, sender_token=SECRETS[OPERATOR]) is None  # of no name here
+    assert read_as(there.caller()) is None
+    assert read_as(there.caller(), agent_name=AUTHOR) is None
+    assert read_as(there.caller(None, SECRETS[AUTHOR]), agent_name=READER) == AUTHOR
+    there.mailbox.claim(READER, secret_digest("brs_new"), replace=True)
+    assert read_as(one) is None  # a new secret ends what was proven with the old one

@@ -11,8 +11,12 @@ import click
 import pytest
 
 from brenner.cli.main import cli
+from brenner.mail.mailbox import Capability
+from brenner.mail.memory import MemoryMailbox
+from brenner.services.rosters import RosterRequest
+from brenner.services.start_session import StartOptions, StartStatus, start_session
 from brenner.services.watch import WatchOptions, watch
-from brenner.services.workspace import workspace_in
+from brenner.services.workspace import Workspace, workspace_in
 from program import Run, call, inside
 from sealed_session import (
     AUTHOR,
@@ -26,6 +30,7 @@ from sealed_session import (
     leaks,
     started,
 )
+from session.workspaces import project_in
 
 # They run until they are stopped: tests/serving/test_sealed.py and `test_watch` are about them.
 ENDLESS = {("serve",), ("mcp",), ("session", "watch")}
@@ -58,9 +63,10 @@ WAYS: dict[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
     ("mail", "search"): ((), ("type:DELTA",), ("item:H1",)),
     ("orchestrate", "start"): (START,),
     ("session", "export"): tuple(("--output", f"out.{each}") for each in ("md", "html", "json")),
+    ("new",): (("DELTA", "--thread", THREAD), ("CRITIQUE", "--thread", THREAD)),
     ("session", "start"): (START,),
 }
-NO_VALUE_IN_WAYS = {"file", "files", "message", "source"}
+NO_VALUE_IN_WAYS = {"file", "files", "message", "source", "type_name"}
 
 
 def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -325,3 +331,16 @@ def test_the_deadline_of_a_sealed_critique_starts_with_v1(tmp_path: Path) -> Non
     assert overdue() == {2}  # the kickoff of the agent that has not contributed
     assert run(folder, "compile", THREAD).code == 0
     assert overdue() == {2, attack.id}
+
+
+def test_a_store_that_agents_read_themselves_cannot_seal(tmp_path: Path) -> None:
+    """R33: the store says so before anything is sent."""
+    lacks = {Capability.SEALS: "the agents read all mail from the server itself"}
+    mailbox = MemoryMailbox(lacks=lacks)
+    here = Workspace(mailbox, project_in(tmp_path), OPERATOR)
+    wish = RosterRequest(recipients=((READER, "test_designer"),))
+    options = StartOptions("Who decides?", "Some. More.", wish, thread_id=THREAD, independent=True)
+    done = start_session(here, options)
+    assert done.status is StartStatus.REFUSED
+    assert "HOME_CANNOT" in [each.id for each in done.diagnostics]
+    assert not mailbox.position()

@@ -129,10 +129,12 @@ def _thread_defaults(settings: Settings, thread_id: str | None) -> ThreadDefault
     from brenner.config import inspect_project
     from brenner.mail.open import open_mailbox
     from brenner.services.new_message import thread_defaults
+    from brenner.services.workspace import mailbox_for
 
     try:
         project = inspect_project(settings.project, os.environ, settings.store)
-        with open_mailbox(project, create=False) as mailbox:
+        opened = mailbox_for(open_mailbox(project, create=False), project, settings.actor)
+        with opened as mailbox:
             return thread_defaults(mailbox, thread_id, settings.actor, project.operator)
     except BrennerError:
         return None

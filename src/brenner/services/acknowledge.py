@@ -128,11 +128,12 @@ def _body(stored: StoredMessage, status: str, notes: str) -> str:
 
 
 class DueAck(NamedTuple):
-    """A pending ACK, and its deadline."""
+    """A pending ACK, and its deadline. That of a sealed message has not started (R33)."""
 
     pending: PendingAck
     due: datetime
     is_overdue: bool
+    is_sealed: bool = False
 
 
 def pending_acks(
@@ -147,7 +148,16 @@ def pending_acks(
     owed = mailbox.debts(debtor, thread_id)
     rounds = _independent_rounds(mailbox, owed)
     dues = [_due(pending, deadline, rounds) for pending in owed]
-    return tuple(DueAck(pending, due, due < now) for pending, due in zip(owed, dues, strict=True))
+    return tuple(
+        DueAck(pending, due, due < now, _is_sealed(pending, rounds))
+        for pending, due in zip(owed, dues, strict=True)
+    )
+
+
+def _is_sealed(pending: PendingAck, rounds: Mapping[str, IndependentRound]) -> bool:
+    last = pending.last
+    found = rounds.get(last.message.thread_id)
+    return found is not None and found.ended_by is None and is_delayed(found, last.type, last.at)
 
 
 def _due(
@@ -178,10 +188,11 @@ def resend(mailbox: Mailbox, overdue: Iterable[DueAck]) -> tuple[SendResult, ...
     The copy has the same content, so acknowledging either settles both. The idempotency key names
     the sending and the recipients, so that two simultaneous runs send one copy. The copy keeps the
     trust of the first message. Imported mail is not resent: its sender was never verified here.
+    Nor is what is sealed for the caller, who does not have its text (R33).
     """
     debtors: dict[str, list[PendingAck]] = {}
     for each in overdue:
-        if each.pending.first.is_local:
+        if each.pending.first.is_local and not each.pending.first.is_sealed:
             debtors.setdefault(each.pending.first.content_hash, []).append(each.pending)
     return tuple(_resend(mailbox, pending) for pending in debtors.values())
 
@@ -265,7 +276,7 @@ def _escalation(thread_id: str, overdue: list[DueAck], sender: str, operator: st
     lines = [
         f"{_escalation_line_start(pending)}`{_without_backticks(pending.first.message.subject)}`,"
         f" from {pending.first.message.sender}, sent {_times_sent(pending)}; due {iso(due)})"
-        for pending, due, _ in overdue
+        for pending, due, *_ in overdue
     ]
     item = one_paragraph(escape_control(thread_id)) or "mail outside of any thread"
     body = (

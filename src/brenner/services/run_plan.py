@@ -23,7 +23,7 @@ from brenner.named_tuple import NamedTuple
 from brenner.program_settings import KNOWN_PROGRAMS, TEXT, ProgramSettings, merge_programs
 from brenner.protocol.roster import Role
 from brenner.services.next_round import earlier_kickoffs, round_roster
-from brenner.services.publish import check_not_ended
+from brenner.services.publish import check_not_ended, check_operator
 from brenner.services.rosters import RosterRequest
 from brenner.services.run_summary import RunState, latest_run
 from brenner.services.run_turns import first_prompt, turn_context
@@ -135,6 +135,7 @@ class RunPlan(NamedTuple):
 
 def plan_new_session(workspace: Workspace, start: StartOptions, options: RunOptions) -> RunPlan:
     """Plan the run of a session that does not exist yet, or whose kickoffs are not all sent."""
+    check_operator(workspace, "run a session")
     start = start._replace(independent=options.independent)
     started = start_session(workspace, start._replace(dry_run=True))
     agents, found = _plan_agents(workspace, started.recipients, started.roster)
@@ -147,6 +148,7 @@ def plan_existing_session(
     workspace: Workspace, thread_id: str, wish: RosterRequest, options: RunOptions
 ) -> RunPlan:
     """Plan the run of an existing session. Raise if it does not exist or has ended."""
+    check_operator(workspace, "run a session")
     loaded = load_status(workspace, thread_id)
     _check_can_run(loaded)
     independent = independent_round_of(workspace.mailbox, thread_id)
@@ -299,9 +301,9 @@ def _driver_problem(
     """Return why it is unknown how to run the program of an agent, with settings that work."""
     if not program:
         known = joined([f"`{each}`" for each in KNOWN_PROGRAMS])
-        first = "" if project.is_found else "`brenner init`, then "
+        first = "" if project.is_known else "brenner init && "
         fix = (
-            f"Name its program: {first}`brenner mail register {agent} --program claude-code`, or "
+            f"Name its program: `{first}brenner mail register {agent} --program claude-code`, or "
             f"`program` in its entry of the roster. Known programs: {known}."
         )
         words = {"agent": agent, "reason": "its program is unknown", "fix": fix}

@@ -183,6 +183,7 @@ class SessionRun:
         self._versions: list[int] = []
         self._has_news = False
         self._unsaved: BrennerError | None = None
+        self._found: tuple[Diagnostic, ...] = ()  # about the kickoffs of the round
         self._refused: tuple[Diagnostic, ...] = ()
         self._sent_first: list[int] = []
         self._ended_processes = 0
@@ -238,6 +239,7 @@ class SessionRun:
         for turn in self._running.values():
             if turn.thread:
                 turn.thread.join(_JOIN_SECONDS)
+            turn.log.end("The run ended during this turn.")
         self._running.clear()
 
     # One round
@@ -257,7 +259,15 @@ class SessionRun:
         names = waves[0] if waves else []
         sent, self._sent_first = [*self._sent_first, *sent], []
         left, self._ended_processes = self._ended_processes, 0
-        self._emit("round", round=self._round, agents=names, kickoffs=sent, ended_processes=left)
+        found = self._found if self._rounds else self._plan.diagnostics
+        self._emit(
+            "round",
+            round=self._round,
+            agents=names,
+            kickoffs=sent,
+            ended_processes=left,
+            violations=[each.to_json() for each in found],
+        )
         if not asked and not any(has_finished(loaded, name) for name in self._agents):
             return StopReason.NO_AGENTS
         for number, wave in enumerate(waves):
@@ -299,6 +309,7 @@ class SessionRun:
 
     def _kickoffs(self, started: Started) -> list[int]:
         """Return the kickoffs that were sent now. Raise if they were rejected."""
+        self._found = started.diagnostics
         if started.failed:
             raise started.failed
         if started.status is StartStatus.REFUSED:
@@ -445,12 +456,12 @@ class SessionRun:
     def _finish(self, turn: RunningTurn, report: TurnReport) -> None:
         """Look at what arrived, and decide what comes next for this agent."""
         agent, state = turn.agent, self._states[turn.agent.name]
-        del self._running[agent.name]
         agent.usage = total_usage((agent.usage, report.usage))
         agent.conversation_usage = total_usage((agent.conversation_usage, report.usage))
         agent.conversation = report.conversation or agent.conversation
         answer = self._answer(agent, state, report)
         result = self._result(turn, answer, report)
+        del self._running[agent.name]
         step = next_step(state.attempts, result, report.fault, self._seconds_left)
         state.attempts = state.attempts.after(step)
         agent.last = result

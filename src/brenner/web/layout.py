@@ -443,6 +443,7 @@ def _file_document(context: RequestContext, loaded: LoadedVersion) -> Document:
             "since": [],
         },
         "turns": [],
+        "independent_words": "",
         "waits": "",
         "settled_words": "",
         "next_step": None

@@ -433,7 +433,7 @@ class MessageDocuments:
 
     def _late(self, stored: StoredMessage, delivery: Delivery) -> dict[str, object]:
         owed = self._open_acks.get((delivery.recipient, stored.content_hash))
-        if owed is None or not delivery.owes_ack:
+        if owed is None or not delivery.owes_ack or owed.is_sealed:
             return {"due": None, "overdue": False}
         due = owed.due(self._deadline)
         return {"due": iso(due), "overdue": due < self._now}

@@ -161,6 +161,7 @@ def _debt_json(each: DueAck) -> dict[str, object]:
         "since": iso(debt.first.at),
         "due": iso(each.due),
         "overdue": each.is_overdue,
+        **({"sealed": True} if each.is_sealed else {}),
     }
 
 
@@ -206,6 +207,8 @@ def _row(each: DueAck, now: datetime) -> DisplayRow:
 
 
 def _due_span(each: DueAck, now: datetime) -> Span:
+    if each.is_sealed:
+        return Span("not before v1", QUIET)
     if not sys.stdout.isatty():
         return Span(("overdue since " if each.is_overdue else "") + exact_time(each.due))
     if each.is_overdue:
