@@ -16,8 +16,9 @@ from brenner.mcp.identity import proven_reader
 from brenner.mcp.resources import RESOURCES
 from brenner.mcp.server import TOOLS
 from brenner.mcp.tool import ArgumentKind, Caller, Tool
+from brenner.program_settings import SECRET_HEADER
 from brenner.server.settings import ServeSettings
-from brenner.services.identity import SECRET_HEADER, secret_digest
+from brenner.services.identity import secret_digest
 from brenner.services.workspace import Workspace
 from brenner.web.app import PAGES
 from program import brenner
