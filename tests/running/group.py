@@ -16,6 +16,12 @@ from session.workspaces import project_in
 THREAD = "RS-20251230-cell-fate"
 STAND_IN = Path(__file__).with_name("stand_in.py")
 GENERATOR, DESIGNER, CRITIC = "hypothesis_generator", "test_designer", "adversarial_critic"
+PROGRAMS = {
+    "text": "my-agent",
+    "claude": "claude-code",
+    "codex": "codex-cli",
+    "gemini": "gemini-cli",
+}
 _START = ["--question", "How do cells know?", "--context", "They differ.", "--thread-id", THREAD]
 
 
@@ -33,12 +39,13 @@ class Group:
         for name, words in agents.items():
             driver, role, *actions = words.split()
             (self.actions / name).write_text(" ".join(actions))
-            program = "claude-code" if driver == "claude" else "my-agent"
+            program = PROGRAMS[driver]
             entries.append({"agentName": name, "role": role, "program": program})
         self._roster = json.dumps(entries)
         run = json.dumps([sys.executable, str(STAND_IN), str(self.actions)])
         text = f'[programs.my-agent]\ndriver = "text"\nrun = {run}\n{settings}'
-        text += f"[programs.claude-code]\nrun = {run}\n"
+        for program in list(PROGRAMS.values())[1:]:
+            text += f"[programs.{program}]\nrun = {run}\n"
         (self.folder / "brenner.toml").write_text(text)
 
     @property

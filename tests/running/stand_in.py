@@ -1,7 +1,7 @@
 """A stand-in for an agent's program: `stand_in.py FOLDER …`, with what it does in `FOLDER/NAME`.
 
-Each start takes the next word of that file. As `claude` (with `-p`) it prints events as Claude Code
-does and calls the run's endpoint; otherwise it is a program of the driver `text`.
+Each start takes the next word of that file. By its arguments it is Claude Code, Codex or Gemini,
+prints events as that program does and calls the run's endpoint; or it is a program of `text`.
 """
 
 import json
@@ -17,7 +17,12 @@ from typing import Any, NoReturn
 
 FOLDER = Path(sys.argv[1])
 NAME = os.environ["AGENT_NAME"]
-IS_CLAUDE = "-p" in sys.argv
+CLAUDE, CODEX, GEMINI, TEXT = "claude", "codex", "gemini", "text"
+KIND = (
+    (CLAUDE if "--mcp-config" in sys.argv else GEMINI if "--policy" in sys.argv else CODEX)
+    if {"-p", "exec"} & set(sys.argv)
+    else TEXT
+)
 
 
 def main() -> None:
@@ -31,13 +36,11 @@ def main() -> None:
         file.write(f"{action} {os.getpid()}\n")
     (FOLDER / f"{NAME}.task-{number + 1}").write_text(task)
     (FOLDER / f"{NAME}.argv").write_text("\n".join(sys.argv))
-    if IS_CLAUDE:
+    if KIND != TEXT:
         secrets = [os.environ["BRENNER_TOKEN"], os.environ["BRENNER_SECRET"]]
         (FOLDER / f"{NAME}.secrets").write_text("\n".join(secrets))
-        event(
-            "system", subtype="init", session_id=f"conversation-{NAME}", mcp_servers=servers(action)
-        )
-    (CLAUDE if IS_CLAUDE else TEXT)[action](number, task)
+        begin(is_connected=action != "away")
+    (TEXT_ACTIONS if KIND == TEXT else TOOL_ACTIONS)[action](number, task)
 
 
 def event(kind: str, **fields: object) -> None:
@@ -49,11 +52,6 @@ def event(kind: str, **fields: object) -> None:
 def say(text: str) -> None:
     """Print an answer."""
     sys.stdout.write(f"{text}\n")
-
-
-def servers(action: str) -> list[dict[str, str]]:
-    """What Claude Code says of our server."""
-    return [{"name": "brenner", "status": "failed" if action == "away" else "connected"}]
 
 
 def hypothesis(number: int, **more: object) -> dict[str, Any]:
@@ -157,7 +155,7 @@ def crash(_number: int, _task: str) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-TEXT = {
+TEXT_ACTIONS = {
     "contribute": text_contribute,
     "wait": text_wait,
     "partly": text_partly,
@@ -174,15 +172,26 @@ TEXT = {
 }
 
 
-# As Claude Code
+# As a program with tools
+
+
+def begin(*, is_connected: bool) -> None:
+    """Print the first events."""
+    if KIND == CLAUDE:
+        seen = [{"name": "brenner", "status": "connected" if is_connected else "failed"}]
+        event("system", subtype="init", session_id=f"conversation-{NAME}", mcp_servers=seen)
+    elif KIND == CODEX:
+        event("thread.started", thread_id=f"conversation-{NAME}")
+        event("turn.started")
+    else:
+        event("init", session_id=f"conversation-{NAME}")
 
 
 def call(tool: str, **arguments: object) -> Any:
     """Call a tool of the run's endpoint, and print the events of it."""
-    settings = json.loads(Path(sys.argv[sys.argv.index("--mcp-config") + 1]).read_text())
     params = {"name": tool, "arguments": arguments}
     request = urllib.request.Request(  # noqa: S310  (the run's own endpoint)
-        settings["mcpServers"]["brenner"]["url"],
+        address(),
         json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode(),
         {
             "Content-Type": "application/json",
@@ -193,87 +202,117 @@ def call(tool: str, **arguments: object) -> Any:
     use(tool, arguments)
     with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310  (as above)
         result = json.loads(response.read())["result"]
-    used(is_error=result["isError"])
+    used(tool, arguments, is_error=result["isError"])
     return result["structuredContent"]
+
+
+def address() -> str:
+    """Where the endpoint is, as each program is set to it."""
+    if KIND == CODEX:
+        found = re.search(r'url="([^"]+)"', " ".join(sys.argv))
+        return found[1] if found else ""
+    path = ".gemini/settings.json"
+    if KIND == CLAUDE:
+        path = sys.argv[sys.argv.index("--mcp-config") + 1]
+    settings = json.loads(Path(path).read_text())["mcpServers"]["brenner"]
+    return str(settings.get("url") or settings["httpUrl"])
 
 
 def use(tool: str, arguments: object) -> None:
     """Print the event of a call that begins."""
-    part = {"type": "tool_use", "id": "1", "name": f"mcp__brenner__{tool}", "input": arguments}
-    message = {"id": "m1", "content": [part], "usage": {"input_tokens": 900, "output_tokens": 100}}
-    event("assistant", message=message)
+    if KIND == CLAUDE:
+        part = {"type": "tool_use", "id": "1", "name": f"mcp__brenner__{tool}", "input": arguments}
+        event("assistant", message={"id": "m1", "content": [part], "usage": USAGE})
+    elif KIND == GEMINI:
+        name = f"mcp_brenner_{tool}"
+        event("tool_use", tool_name=name, tool_id="1", parameters=arguments)
 
 
-def used(*, is_error: bool) -> None:
-    part = {"type": "tool_result", "tool_use_id": "1", "is_error": is_error}
-    event("user", message={"content": [part]})
+def used(tool: str, arguments: object, *, is_error: bool) -> None:
+    """Print the event of a call that has ended."""
+    if KIND == CLAUDE:
+        part = {"type": "tool_result", "tool_use_id": "1", "is_error": is_error}
+        event("user", message={"content": [part]})
+    elif KIND == CODEX:
+        status = "failed" if is_error else "completed"
+        item = {"type": "mcp_tool_call", "tool": tool, "arguments": arguments, "status": status}
+        event("item.completed", item=item)
+    else:
+        event("tool_result", tool_id="1", status="error" if is_error else "success")
+
+
+USAGE = {"input_tokens": 900, "output_tokens": 100}
 
 
 def end(words: str = "Done.") -> None:
-    """Print the last event."""
-    usage = {"input_tokens": 900, "output_tokens": 100}
-    event(
-        "result", subtype="success", is_error=False, result=words, usage=usage, total_cost_usd=0.5
-    )
+    """Print the last event. Codex counts the whole conversation."""
+    if KIND == CLAUDE:
+        event("result", subtype="success", result=words, usage=USAGE, total_cost_usd=0.5)
+    elif KIND == CODEX:
+        turns = len((FOLDER / f"{NAME}.starts").read_text().splitlines())
+        usage = {name: count * turns for name, count in USAGE.items()}
+        event("turn.completed", usage=usage)
+    else:
+        event("result", status="success", stats=USAGE)
 
 
 def thread(task: str) -> str:
     return task.partition("`RS-")[2].partition("`")[0].join(("RS-", ""))
 
 
-def claude_contribute(number: int, task: str) -> None:
+def tool_contribute(number: int, task: str) -> None:
     call("brenner_task", agent=NAME, thread_id=thread(task))
     call("brenner_post", agent=NAME, thread_id=thread(task), deltas=[hypothesis(number)])
     end()
 
 
-def claude_leak(number: int, task: str) -> None:
+def tool_leak(number: int, task: str) -> None:
     said = f"My secrets: {os.environ['BRENNER_TOKEN']} {os.environ['BRENNER_SECRET']}"
     event("assistant", message={"id": "m2", "content": [{"type": "text", "text": said}]})
     sys.stderr.write(said)
-    claude_contribute(number, task)
+    tool_contribute(number, task)
 
 
-def claude_pass(_number: int, task: str) -> None:
+def tool_pass(_number: int, task: str) -> None:
     message = int(task.partition("message_id=")[2].partition(",")[0])
     call("acknowledge_message", agent_name=NAME, message_id=message, status="Completed")
     end()
 
 
-def claude_unauthorised(_number: int, _task: str) -> None:
+def tool_unauthorised(_number: int, _task: str) -> None:
     event("system", subtype="api_retry", error="authentication_error", error_status=401)
     hang()
 
 
-def claude_limited(_number: int, _task: str) -> None:
+def tool_limited(_number: int, _task: str) -> None:
     info = {"status": "rejected", "resetsAt": time.time() + 0.5}
     event("rate_limit_event", rate_limit_info=info)
     hang()
 
 
-def claude_loop(_number: int, _task: str) -> None:
+def tool_loop(_number: int, _task: str) -> None:
     for _ in range(20):
         use("brenner_task", {"agent": NAME})
-        used(is_error=False)
+        used("brenner_task", {"agent": NAME}, is_error=False)
     hang()
 
 
-def claude_spend(_number: int, _task: str) -> None:
+def tool_spend(_number: int, _task: str) -> None:
     use("brenner_task", {"agent": NAME})
     hang()
 
 
-CLAUDE = {
-    "contribute": claude_contribute,
-    "leak": claude_leak,
-    "pass": claude_pass,
+TOOL_ACTIONS = {
+    "contribute": tool_contribute,
+    "leak": tool_leak,
+    "pass": tool_pass,
     "silent": lambda *_: end("I have nothing to say."),
     "crash": crash,
     "hang": lambda *_: hang(),
-    "unauthorised": claude_unauthorised,
-    "limited": claude_limited,
-    "loop": claude_loop,
-    "spend": claude_spend,
+    "unauthorised": tool_unauthorised,
+    "limited": tool_limited,
+    "loop": tool_loop,
+    "spend": tool_spend,
     "away": lambda *_: end(),
 }
 

@@ -25,24 +25,27 @@ def test_two_rounds(tmp_path: Path) -> None:
     group = Group(
         tmp_path,
         {
-            "BlueLake": f"claude {GENERATOR} contribute",
-            "RedSky": f"text {DESIGNER} contribute",
-            "GreenDog": f"claude {CRITIC} contribute pass",
+            "BlueLake": f"codex {GENERATOR} contribute",
+            "RedSky": f"claude {DESIGNER} contribute",
+            "GreenDog": f"gemini {CRITIC} contribute",
+            "PinkFox": f"text {CRITIC} contribute",
         },
     )
     code, events = group.run_json(*group.start, "--rounds", "2")
     assert (code, stop_of(events)["reason"]) == (0, "rounds")
     started = [e["agent"] for e in events if e["event"] == "turn" and e["state"] == "started"]
-    assert started == ["BlueLake", "BlueLake", "RedSky", "GreenDog"]
+    assert started == ["BlueLake", "BlueLake", "RedSky", "GreenDog", "PinkFox"]
     assert [(e["round"], e["agents"]) for e in events if e["event"] == "round"] == [
         (1, ["BlueLake"]),
-        (2, ["BlueLake", "RedSky", "GreenDog"]),
+        (2, ["BlueLake", "RedSky", "GreenDog", "PinkFox"]),
     ]
     assert [e["version"] for e in events if e["event"] == "compile"] == [1, 2]
     ended = next(e for e in events if e["event"] == "turn" and e["state"] == "ended")
     assert list(ended) == [*EVENT_KEYS, *ENDED_KEYS]
-    assert (ended["tool_calls"], ended["tokens"]["output"], ended["cost_usd"]) == (2, 100, 0.5)
-    assert stop_of(events)["agents"]["BlueLake"]["contributed"] == 2
+    assert (ended["tool_calls"], ended["tokens"]["output"], ended["cost_usd"]) == (2, 100, None)
+    agents = stop_of(events)["agents"]
+    assert (agents["BlueLake"]["contributed"], agents["BlueLake"]["tokens"]["input"]) == (2, 1800)
+    assert (agents["RedSky"]["cost_usd"], agents["GreenDog"]["tokens"]["input"]) == (0.5, 900)
     assert group.log == events
     assert (group.folder / ended["log"]).read_text().count("called brenner_post") == 1
     status = group.status().status
