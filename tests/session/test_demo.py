@@ -12,13 +12,16 @@ from typing import Any
 
 import pytest
 
-from brenner.services.demo import STEPS, THREAD, TRY_NEXT
+from brenner.services.demo import STEPS, THREAD, TRY_NEXT, complete_settings
 from program import Run, brenner, files, git
 from terminal import at_terminal
 
 NOBODY = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 MESSAGES = 19
+(RUN_THREAD,) = {step.runs for step in STEPS if step.runs}
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_REDRAW = re.compile(r"\x1b\[\d+A\x1b\[J")  # the view of the agents' run
+_EVENT = re.compile(r"\d{4}-\d\d-\d\dT\S+Z  ")
 
 
 def demo(*arguments: str, cwd: Path, **environment: str) -> Run:
@@ -74,7 +77,7 @@ def rewound(folder: Path, done: int) -> None:
 
 def test_in_a_pipe(played: tuple[Path, Run]) -> None:
     """Everything on the standard output, in order, and without colour."""
-    _, done = played
+    folder, done = played
     assert (done.code, done.err) == (0, "")
     assert "\x1b" not in done.out
     for words in (
@@ -105,9 +108,10 @@ def test_in_a_pipe(played: tuple[Path, Run]) -> None:
     ):
         assert words in done.out
     unwrapped = done.out.replace("\n   ", " ")
-    for step in STEPS:
-        is_due = step.when in ("", "git", "no identity")
-        assert (f"$ {step.typed}\n" in done.out) is (is_due and bool(step.command)), step
+    for written in STEPS:
+        step = complete_settings(folder, written)
+        is_due = step.when in ("", "git", "no identity", "full")
+        assert (f"$ {step.typed}\n" in done.out) is (is_due and bool(step.typed)), step
         assert (f"-- {step.says}\n" in unwrapped) is (is_due and bool(step.says)), step
 
 
@@ -167,7 +171,9 @@ def test_short_demo_leaves_the_same_behind(
 ) -> None:
     """The same messages, versions and files as the full one."""
     check_whole(short[0])
-    assert files(short[0]) == files(played[0])
+    of_run = (".brenner/runs", f".brenner/locks/{RUN_THREAD}")
+    left = [each for each in files(played[0]) if not each.startswith(of_run)]
+    assert [each for each in left if each not in files(short[0])] == []
     seen = []
     for folder in (short[0], played[0]):
         mail = asked(folder, "mail", "thread", THREAD)["messages"]
@@ -187,6 +193,94 @@ def test_short_demo_ends_with_the_line_that_opens_the_page(short: tuple[Path, Ru
         ["sh", "-c", f"{line} --help"], capture_output=True, check=False, text=True
     )
     assert (ended.returncode, "Usage: brenner serve" in ended.stdout) == (0, True)
+
+
+# The agents that run by themselves, at the end of the full demo
+
+
+def check_run(folder: Path) -> None:
+    """Their session is there once: four deltas and a correction later, nothing is open."""
+    versions = asked(folder, "artifact", "history", RUN_THREAD)["versions"]
+    assert [version["version"] for version in versions] == [1, 2, 3]
+    mail = asked(folder, "mail", "thread", RUN_THREAD)["messages"]
+    deltas = [each["from"] for each in mail if each["subject"].startswith("DELTA")]
+    assert sorted(deltas) == ["AmberFox"] * 2 + ["CoralWren"] * 2 + ["IvoryHare"]
+    lint = asked(folder, "artifact", "lint", RUN_THREAD)
+    assert (lint["valid"], lint["violations"]) == (True, [])
+    artifact = asked(folder, "artifact", "show", RUN_THREAD)
+    assert artifact["hypothesis_slate"][0]["killed"]["agent"] == "AmberFox"
+    assert len(artifact["discriminative_tests"]) == 2
+
+
+def run_events(folder: Path) -> list[dict[str, Any]]:
+    """The events of all runs in the folder, oldest first."""
+    logs = sorted((folder / ".brenner" / "runs").glob("*/events.jsonl"))
+    return [json.loads(line) for log in logs for line in log.read_text("utf-8").splitlines()]
+
+
+def test_agents_of_the_full_demo(played: tuple[Path, Run]) -> None:
+    """A faulty answer comes back with its errors, and the run ends when nothing is open."""
+    folder, done = played
+    check_run(folder)
+    events = run_events(folder)
+    turns = [each for each in events if each["event"] == "turn" and each["state"] == "ended"]
+    ended = [(each["round"], each["agent"], each["why"], each["outcome"]) for each in turns]
+    assert sorted(ended) == [
+        (1, "AmberFox", "task", "contributed"),
+        (2, "AmberFox", "task", "passed"),
+        (2, "CoralWren", "task", "contributed"),
+        (2, "IvoryHare", "reminder", "contributed"),
+        (2, "IvoryHare", "task", "rejected"),
+        (3, "AmberFox", "task", "contributed"),
+        (3, "CoralWren", "task", "contributed"),
+        (3, "IvoryHare", "task", "passed"),
+    ]
+    assert (events[-1]["reason"], events[-1]["versions"]) == ("all_answered", [1, 2, 3])
+    correction = next(folder.glob(".brenner/runs/*/round-2-IvoryHare-2.log")).read_text("utf-8")
+    assert "INVALID_SECTION: `tests` is not a section" in correction
+    assert "JSON_TRAILING_COMMA" in correction
+    assert "All steps ended as expected." in done.out
+
+
+def test_the_small_agent_does_what_its_task_says(played: tuple[Path, Run]) -> None:
+    """The IDs in its message are those of its task, and without hypotheses it writes none."""
+    folder, _ = played
+    log = next(folder.glob(".brenner/runs/*/round-2-IvoryHare-1.log")).read_text("utf-8")
+    task = log.partition("Asked:\n\n")[2].replace("\n    ", "\n")[4:]
+    swapped = task.replace("### H1:", "### H7:").replace("round 2.", "round 2.", 1)
+    assert '"H7": "No second mutation' in small_agent(folder, swapped)
+    assert small_agent(folder, task.replace("round 2.", "round 9.")).startswith("ACK:")
+
+
+def small_agent(folder: Path, task: str) -> str:
+    """What the agent's program answers."""
+    program = [sys.executable, str(folder / "agents" / "agent.py")]
+    ended = subprocess.run(program, input=task, capture_output=True, check=True, text=True)
+    return ended.stdout
+
+
+@pytest.mark.thorough
+def test_full_demo_goes_on_with_a_killed_run(tmp_path: Path) -> None:
+    """No message is there twice, and the agents finish what they were asked."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "brenner", "demo", "--full", "demo"],
+        cwd=tmp_path,
+        env=os.environ | NOBODY | {"TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    for line in process.stdout:
+        if "Round 2: turns of" in line:
+            break
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    done = demo("--full", "demo", cwd=tmp_path)
+    assert (done.code, "$ brenner session run" in done.out) == (0, True), done.out
+    assert len(list((tmp_path / "demo" / ".brenner" / "runs").iterdir())) == 2
+    check_run(tmp_path / "demo")
+    check_whole(tmp_path / "demo")
 
 
 # Step by step
@@ -294,16 +388,18 @@ def test_nothing_is_made_up(told: Any) -> None:
 
 
 def too_wide(lines: list[str]) -> list[str]:
-    """Lines that 80 columns do not hold, but for one in a message, one of git's, and long paths."""
-    exact = ('    "procedure": ', "    artifact(", "$ cd ", "  cd ", "  PATH=", "  alias ")
-    return [line for line in lines if len(line) > 80 and not line.startswith(exact)]
+    """Lines that 80 columns do not hold, but for events, a message, one of git's, long paths."""
+    paths = ("$ cd ", "  cd ", "  PATH=", "  alias ", "run = [")
+    exact = ('    "procedure": ', "    artifact(", *paths)
+    wide = [line for line in lines if len(line) > 80 and not line.startswith(exact)]
+    return [line for line in wide if not _EVENT.match(line)]
 
 
 def test_in_a_terminal(tmp_path: Path) -> None:
     """In colour, within 80 columns, and without a pager though somebody sits there."""
     shown = at_terminal(80, "demo", "--full", str(tmp_path / "demo"), **NOBODY)
     assert "\x1b[1m-- Round 1." in shown
-    plain = _COLOUR.sub("", shown)
+    plain = _REDRAW.sub("", _COLOUR.sub("", shown))
     assert "\x1b" not in plain
     assert too_wide(plain.splitlines()) == []
     assert "All steps ended as expected." in plain

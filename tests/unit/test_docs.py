@@ -89,7 +89,9 @@ def test_the_page_on_stores_has_what_each_of_them_lacks() -> None:
 
 
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-_VARIABLE = re.compile(".*_API_KEY|(AGENT|BRENNER|GIT|MAX|MOST|PGCONNECT)_.*|NO_COLOR|.*_SECONDS")
+_VARIABLE = re.compile(
+    ".*_API_KEY|(AGENT|BRENNER|GIT|MAX|MOST|PGCONNECT|XDG)_.*|NO_COLOR|.*_SECONDS"
+)
 
 
 def page_id(path: Path) -> str:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from shlex import quote, split
 from shutil import which
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -45,7 +45,12 @@ _JSON_DEFAULTS |= {"resumed_after": None, "steps": [], "ok": False}
     epilog=examples("brenner demo", "brenner demo --full", "brenner demo --step ~/brenner-demo"),
 )
 @click.argument("folder", required=False, metavar="[DIR]")
-@click.option("--full", "is_full", is_flag=True, help="Show every step with its whole output.")
+@click.option(
+    "--full",
+    "is_full",
+    is_flag=True,
+    help="Show every step in full, then run agents.",
+)
 @click.option("--step", "is_stepped", is_flag=True, help="Wait for Enter before each step.")
 @common_options
 def command(settings: Settings, folder: str | None, *, is_full: bool, is_stepped: bool) -> int:
@@ -53,7 +58,7 @@ def command(settings: Settings, folder: str | None, *, is_full: bool, is_stepped
 
     The demo runs each command that it shows. It uses a new folder, or DIR, which must be empty. It
     keeps the folder and changes nothing outside. It needs no network. `brenner demo DIR` resumes an
-    interrupted demo.
+    interrupted demo. With --full, three small programs then answer a second question by themselves.
 
     Exit code 0: every step ended as expected; 1: a step did not; 2: DIR is not empty, or --step
     without a terminal; 3: the store or git failed.
@@ -88,9 +93,10 @@ def _write_json(
 def _write_failed_step(demo: DemoRunner, step: dict[str, object], code: int) -> None:
     from brenner.services.demo import STEPS
 
+    full = "--full " if demo.view is View.FULL else ""
     print_message(
         f"Step {step['step']} of {len(STEPS)} failed: exit code {code} instead of "
-        f"{step['expected']}. To repeat it and go on: `brenner demo {_quoted(demo.folder)}`.",
+        f"{step['expected']}. To repeat it and go on: `brenner demo {full}{_quoted(demo.folder)}`.",
         sys.stderr,
     )
 
@@ -248,14 +254,15 @@ class DemoRunner:
         Return them in their stable JSON form, whose keys are only ever added, and the last exit
         code.
         """
-        from brenner.services.demo import STEPS, save_progress
+        from brenner.services.demo import STEPS, complete_settings, save_progress
 
         steps: list[dict[str, object]] = []
         code = 0
         with _clean_environment(self.folder):
-            for number, step in enumerate(STEPS[self.done :], self.done + 1):
+            for number, written in enumerate(STEPS[self.done :], self.done + 1):
                 self.progress("Running step", number, len(STEPS))
-                if self._is_due(step.when):
+                if self._is_due(written):
+                    step = complete_settings(self.folder, written)
                     code, output = self._run_step(step)
                     is_ok = code == step.code
                     shown = {"step": number, "says": step.says, "command": step.typed or None}
@@ -267,12 +274,16 @@ class DemoRunner:
         self.progress.clear()
         return steps, code
 
-    def _is_due(self, when: str) -> bool:
+    def _is_due(self, step: Step) -> bool:
         from brenner.persist import git
+        from brenner.services.demo import has_ended_run
 
+        when = step.when
         if when in _GIT_QUERIES and self.has_git:
             done = git.query(self.folder, *_GIT_QUERIES[when])
             return done.code != 0 if when == "no identity" else done.text not in ("", "false")
+        if step.runs and has_ended_run(self.folder, step.runs):
+            return False
         return when in ("", "git" if self.has_git else "no git", self.view)
 
     def _run_step(self, step: Step) -> tuple[int, str]:
@@ -285,7 +296,7 @@ class DemoRunner:
             self._write_step(step.says, step.typed)
         # A terminal shows both streams, and so does the demo.
         with redirect_stdout(stream), redirect_stderr(stream):
-            code = self._run(step) if step.command else 0
+            code = self._run(step) if step.typed else 0
             if code and self.view is View.FULL:
                 stream.write(fold([], [Span(f"(exit code {code})", QUIET)], "", stream))
             stream.flush()
@@ -297,7 +308,7 @@ class DemoRunner:
         if step.short:
             self._write_step(step.short, step.typed)
         with redirect_stdout(buffer), redirect_stderr(buffer):
-            code = self._run(step) if step.command else 0
+            code = self._run(step) if step.typed else 0
         output = buffer.getvalue()
         if code != step.code:
             self.progress.clear()
@@ -324,6 +335,11 @@ class DemoRunner:
         sys.stdout.flush()
 
     def _run(self, step: Step) -> int:
+        from brenner.services.demo import append_settings
+
+        if step.settings:
+            append_settings(self.folder, step.settings)
+            return 0
         program, *arguments = split(step.command.replace("\\\n", ""))
         if program == "git":
             return self._git(arguments)
@@ -376,18 +392,23 @@ def _is_brenner_variable(name: str) -> bool:
 
 @contextmanager
 def _clean_environment(folder: Path) -> Iterator[None]:
-    """Simulate a new shell in the folder: no variables of Brenner, and an empty standard input."""
+    """Simulate a new shell in the folder: no variables of Brenner, and an empty standard input.
+
+    What agents' programs leave in the user's state folder goes to a temporary one.
+    """
     variables, stdin = dict(os.environ), sys.stdin
     old_folder = os.open(".", os.O_RDONLY)  # works even if the folder was deleted
-    with Path(os.devnull).open(encoding="utf-8") as null:
+    with Path(os.devnull).open(encoding="utf-8") as null, TemporaryDirectory() as state:
         try:
             for name in filter(_is_brenner_variable, variables):
                 del os.environ[name]
+            os.environ["XDG_STATE_HOME"] = state
             sys.stdin = null
             os.chdir(folder)
             yield
         finally:
             sys.stdin = stdin
+            os.environ.pop("XDG_STATE_HOME", None)
             os.environ.update(variables)
             os.fchdir(old_folder)
             os.close(old_folder)

@@ -15,6 +15,7 @@ from brenner.diagnostics.codes import (
     merging,
     messages,
     publishing,
+    running,
     serving,
     sessions,
     stores,
@@ -26,7 +27,7 @@ from brenner.text import closest
 
 _MODULES = (
     *(messages, deltas, mail, stores, merging, artifacts, lint_structure, lint_sections),
-    *(sessions, publishing, serving, web),
+    *(sessions, running, publishing, serving, web),
 )
 CATALOGUE = {
     code.id: code for module in _MODULES for code in vars(module).values() if isinstance(code, Code)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
 from brenner.diagnostics.codes.serving import WHO_ARE_YOU, WRONG_SECRET
@@ -19,6 +21,9 @@ from brenner.services.identity import (
 )
 from brenner.services.send_checks import names_matched_by_case
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 def authenticate(call: Call, name: str, token: str = "") -> Trust:
     """Return how far the caller is trusted to be the agent of that name. Raise RequestError if
@@ -28,8 +33,10 @@ def authenticate(call: Call, name: str, token: str = "") -> Trust:
     until the name gets a new secret. The connection may carry the secret of another name: one
     program may run several agents.
     """
-    kept = _stored_digest(call, name)
     caller = call.caller
+    if caller.grants is not None:
+        return _authenticate_in_run(call, caller.grants, name, token)
+    kept = _stored_digest(call, name)
     if token and not matches_digest(kept, token):
         raise RequestError(codes.WRONG_SECRET.at(name=name))
     if kept is not None and (
@@ -47,6 +54,32 @@ def authenticate(call: Call, name: str, token: str = "") -> Trust:
     if caller.is_strict:
         raise RequestError(codes.SECRET_NEEDED.at(name=name, advice=_advice(call, _SHOW)))
     return Trust.UNVERIFIED
+
+
+def _authenticate_in_run(
+    call: Call, grants: Mapping[str, str], name: str, token: str
+) -> Literal[Trust.VERIFIED]:
+    """Return that an agent of a run has proven its name: by its secret for the run, or its own.
+
+    Raise RequestError for any other name, that of the operator included.
+    """
+    check_granted(call, name)
+    given = token or call.caller.secret or ""
+    digests = (grants[name], _stored_digest(call, name))
+    if not any(matches_digest(each, given) for each in digests):
+        raise RequestError(codes.WRONG_SECRET.at(name=name))
+    call.caller.bindings.bind(call.caller.connection, name, grants[name])
+    return Trust.VERIFIED
+
+
+def check_granted(call: Call, name: str) -> None:
+    """Raise RequestError if a name is not the caller's own in a run."""
+    if call.caller.grants is None:
+        return
+    own = name_of_connection(call)
+    if own is None or name != own:
+        advice = f"Use your own name: {own}." if own else _NOT_IN_RUN
+        raise RequestError(codes.SECRET_NEEDED.at(name=name, advice=advice))
 
 
 def authenticate_writer(call: Call, name: str, token: str = "", *, protects: bool = True) -> Trust:
@@ -74,7 +107,7 @@ def check_connection(call: Call, name: str) -> None:
     secret, mailbox = call.caller.secret, call.workspace.mailbox
     if not secret or not looks_like_secret(secret) or Capability.SECRETS in mailbox.lacks:
         return
-    if name_of_secret(mailbox, secret) is None:
+    if name_of_connection(call) is None:
         found = codes.WRONG_SECRET.at(name=name)
         raise RequestError(found._replace(fix=_IN_THE_CONNECTION))
 
@@ -124,9 +157,12 @@ def agent_of(call: Call) -> str:
 
 
 def registered_name(call: Call, argument: str) -> str:
-    """Return the name in an argument; in another case it means the registered name."""
+    """Return the caller's name in an argument; in another case it means the registered name."""
     given = call.text(argument).strip()
-    return names_matched_by_case(call.workspace.mailbox, [given]).get(given, given)
+    name = names_matched_by_case(call.workspace.mailbox, [given]).get(given, given)
+    if name:
+        check_granted(call, name)
+    return name
 
 
 def reader_of(call: Call) -> tuple[str, Trust, bool] | None:
@@ -157,6 +193,8 @@ def proven_reader(call: Call) -> str | None:
     A connection that has proven several names must name one of them in the call.
     """
     mailbox, caller = call.workspace.mailbox, call.caller
+    if caller.grants is not None:
+        return name_of_connection(call)
     for token in filter(None, map(call.text, _TOKENS)):
         return name_of_secret(mailbox, token)
     own = name_of_connection(call)
@@ -198,8 +236,17 @@ def _fetching_names(call: Call, agent: str, trust: Trust) -> list[str]:
 
 
 def name_of_connection(call: Call) -> str | None:
-    secret = call.caller.secret
-    return name_of_secret(call.workspace.mailbox, secret) if secret else None
+    """Return the name that the connection's secret belongs to; in a run, one of its agents."""
+    secret, grants = call.caller.secret, call.caller.grants
+    if not secret:
+        return None
+    if grants is None:
+        return name_of_secret(call.workspace.mailbox, secret)
+    granted = (name for name, digest in grants.items() if matches_digest(digest, secret))
+    return next(granted, None)
+
+
+_NOT_IN_RUN = "The connection has no secret of an agent of this run: set BRENNER_SECRET."
 
 
 _SHOW = (

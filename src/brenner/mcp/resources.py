@@ -1,4 +1,7 @@
-"""MCP resources, in the form of Agent Mail. Reading needs no identity."""
+"""MCP resources, in the form of Agent Mail.
+
+Reading needs no identity. In a run, an agent reads only its own inbox.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from brenner.mcp.agent_mail_format import (
     sent_json,
     since_time,
 )
+from brenner.mcp.identity import check_granted
 from brenner.mcp.tool import Call, Resource
 
 if TYPE_CHECKING:
@@ -65,6 +69,7 @@ def _all_agents(call: Call) -> object:
 
 def _inbox(call: Call) -> object:
     name = call.text("agent")
+    check_granted(call, name)
     found = inbox(
         call,
         name,

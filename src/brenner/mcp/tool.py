@@ -83,8 +83,9 @@ class Caller(NamedTuple):
 
     `secret` came with the connection, not with the call. With `is_strict` no caller is trusted
     without a secret; with `is_open` a protected name can be used without its secret. `is_checked`
-    marks our own programs, which have validated what they send: their mail is stored as it is. The
-    secret is never shown.
+    marks our own programs, which have validated what they send: their mail is stored as it is.
+    `grants` are the agents of a run, each with the digest of its secret for the run: no other name
+    can be used. The secret is never shown.
     """
 
     bindings: Bindings
@@ -93,6 +94,7 @@ class Caller(NamedTuple):
     is_strict: bool = False
     is_checked: bool = False
     is_open: bool = False
+    grants: Mapping[str, str] | None = None
 
     def __repr__(self) -> str:
         return f"Caller(connection={self.connection!r}, is_strict={self.is_strict})"

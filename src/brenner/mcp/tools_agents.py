@@ -37,6 +37,7 @@ from brenner.mcp.identity import (
     authenticate,
     authenticate_writer,
     check_connection,
+    check_granted,
     name_of_connection,
     registered_name,
 )
@@ -93,6 +94,9 @@ def register(call: Call, profile: Profile, token: str = "") -> Registration:
             return register_new(call, profile)
         profile = profile._replace(name=own)
     known = _known(call)
+    if call.caller.grants is not None:  # the run has registered it, and knows its program
+        authenticate(call, profile.name, token)
+        return Registration(known[profile.name], is_verified=True)
     if profile.name != call.workspace.project.operator:
         first = _claim_first(call, profile, token, known)
         if first:
@@ -170,6 +174,7 @@ def _claim_first(
 def _register_free(call: Call, profile: Profile) -> Registration | None:
     """Return the registration of a free name; None if it was taken meanwhile."""
     mailbox = call.workspace.mailbox
+    check_granted(call, profile.name)
     _check_new(call, profile.name)
     check_connection(call, profile.name)
     has_secrets = Capability.SECRETS not in mailbox.lacks

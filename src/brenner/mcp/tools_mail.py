@@ -34,7 +34,7 @@ from brenner.mcp.errors import violation_json, violation_lines
 from brenner.mcp.tool import Argument, ArgumentKind, Call, Tool, ToolResult
 from brenner.mcp.untrusted_text import framed_result
 from brenner.named_tuple import NamedTuple
-from brenner.protocol.message_types import wants_ack
+from brenner.protocol.message_types import ACK_STATUSES, wants_ack
 from brenner.protocol.messages import (
     Envelope,
     Importance,
@@ -44,7 +44,7 @@ from brenner.protocol.messages import (
 )
 from brenner.protocol.subjects import parse_subject
 from brenner.protocol.validate import check_composed
-from brenner.services.acknowledge import send_ack
+from brenner.services.acknowledge import RECEIVED, send_ack
 from brenner.services.receive import (
     IncomingMessage,
     Receipt,
@@ -311,7 +311,8 @@ def _acknowledge_message(call: Call) -> ToolResult:
     name, message_id = _agent_name(call), call.number("message_id") or 0
     trust = identity.authenticate_writer(call, name, call.text("registration_token"))
     envelope = Envelope(trust=trust)
-    sent, unmarked = send_ack(call.workspace.mailbox, name, message_id, envelope=envelope)
+    status, mailbox = call.text("status") or RECEIVED, call.workspace.mailbox
+    sent, unmarked = send_ack(mailbox, name, message_id, status, envelope=envelope)
     ack = sent.stored
     read_at, failed = _read_at(call, name, message_id)
     value = {
@@ -448,8 +449,8 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "acknowledge_message",
-        "Acknowledge a message: sends the ACK that you owe.",
-        (_AGENT, _MESSAGE, _PROJECT, _TOKEN),
+        "Acknowledge a message: sends the ACK that you owe. `Completed` passes this round.",
+        (_AGENT, _MESSAGE, Argument("status", choices=ACK_STATUSES), _PROJECT, _TOKEN),
         _acknowledge_message,
     ),
     Tool(

@@ -151,7 +151,7 @@ def application(
 
     addresses = [
         *(Route(path, mcp_endpoint) for path in ENDPOINTS),
-        Route(LIVENESS, _liveness),
+        Route(LIVENESS, liveness),
         Route(links.EVENTS, live.endpoint, methods=["GET"]),
         *routes(site),
     ]
@@ -160,7 +160,7 @@ def application(
     return AccessMiddleware(app, settings), close_streams
 
 
-async def _liveness(_request: Request) -> Response:
+async def liveness(_request: Request) -> Response:
     return JSONResponse(_ALIVE)
 
 
@@ -271,7 +271,7 @@ def serve(
     on_ready: Callable[[], None],
 ) -> int:
     """Serve a workspace on that socket until a signal arrives. Return the exit code."""
-    _log_locations_only()
+    set_up_logging()
     _raise_file_limit(settings.most_connections)
     known = Caller(Bindings(), is_strict=settings.is_strict, is_open=settings.is_open)
     server = build(workspace, known)
@@ -312,7 +312,7 @@ def _no_name() -> None:
     """Return no name: without a login, the reader of a page is unknown."""
 
 
-def _log_locations_only() -> None:
+def set_up_logging() -> None:
     """Reduce the libraries' logs to locations: their messages may quote a request."""
     log_locations_only()
     logging.basicConfig(handlers=[LocationHandler(logging.ERROR)], level=logging.ERROR, force=True)

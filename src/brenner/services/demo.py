@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
 from hashlib import sha256
 from pathlib import Path
 
-from brenner.config import OWN_FOLDER
+from brenner.config import OWN_FOLDER, SETTINGS_FILE, Project
 from brenner.named_tuple import NamedTuple
 from brenner.persist.files import replace_file, write_atomically
 
 THREAD = "RS-20260105-phage-protein-template"
 _FILES = Path(__file__).parent / "demo_project"
 _PROGRESS = Path(OWN_FOLDER) / "demo.json"
+_AGENT = Path("agents") / "agent.py"
+_UNFINISHED = (None, "interrupted", "failed")  # None: it was killed
 
 
 class Step(NamedTuple):
     """One step of the demo. `command` is a shell command that must exit with `code`.
 
-    With `tee` its standard output is also written to a file. Without a command it only prints
-    `says`. `when` is a condition: "git", "no git", "short", or one about the configuration of git.
+    With `tee` its standard output is also written to a file. `settings` are appended to
+    `brenner.toml`. Without a command or settings it only prints `says`. `when` is a condition:
+    "git", "no git", "short", "full", or one about the configuration of git. `runs` is the thread
+    whose agents it runs: a run that has ended is not repeated, because it would go on.
 
     The short demo shows a step only if it has a text in `short`. It shows the lines of the output
     that match the pattern `keep`, or all.
@@ -33,10 +38,14 @@ class Step(NamedTuple):
     tee: str = ""
     short: str = ""
     keep: str = ""
+    settings: str = ""
+    runs: str = ""
 
     @property
     def typed(self) -> str:
         """Return the command as a user types it."""
+        if self.settings:
+            return f"cat >> {SETTINGS_FILE} <<'END'\n{self.settings}END"
         return f"{self.command} 2>/dev/null | tee {self.tee}" if self.tee else self.command
 
 
@@ -71,6 +80,31 @@ def prepare_folder(folder: Path) -> None:
     for name, content in _project_files().items():
         if not (folder / name).exists():
             write_atomically(folder / name, content)
+
+
+def complete_settings(folder: Path, step: Step) -> Step:
+    """Return a step whose settings name this Python and the agent's file in this folder."""
+    names = {"{python}": sys.executable, "{agent}": str(folder / _AGENT)}
+    text = step.settings
+    for placeholder, value in names.items():
+        text = text.replace(placeholder, json.dumps(value, ensure_ascii=False))
+    return step._replace(settings=text)
+
+
+def append_settings(folder: Path, text: str) -> None:
+    """Append a table of settings to the project file, unless it contains that table already."""
+    path = folder / SETTINGS_FILE
+    before = path.read_text("utf-8")
+    if text.strip().splitlines()[0] not in before.splitlines():
+        replace_file(path, [f"{before}{text}".encode()])
+
+
+def has_ended_run(folder: Path, thread_id: str) -> bool:
+    """Return whether the agents of a thread were run to an end."""
+    from brenner.services.run_summary import latest_run
+
+    found = latest_run(Project(folder), thread_id)
+    return found is not None and found[1].reason not in _UNFINISHED
 
 
 def save_progress(folder: Path, done: int) -> None:

@@ -12,6 +12,7 @@ import os
 from contextlib import suppress
 from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from brenner.config import OWN_FOLDER
@@ -475,18 +476,25 @@ def summarize_runs(
 
     At most one can be running: the newest, if it has no `stop` event and the lock is taken.
     """
-    has_process = is_locked(project, thread_id, LOCK)
-    found: list[RunSummary] = []
+    return tuple(run for _, run in islice(_runs(project, thread_id), most))
+
+
+def latest_run(project: Project, thread_id: str) -> tuple[Mapping[str, Any], RunSummary] | None:
+    """Return the newest run of a thread with the content of its `run.json`; None if it has none."""
+    return next(_runs(project, thread_id), None)
+
+
+def _runs(project: Project, thread_id: str) -> Iterator[tuple[Mapping[str, Any], RunSummary]]:
+    """Yield the runs of a thread, the newest first, each with the content of its `run.json`."""
+    is_running = is_locked(project, thread_id, LOCK)
     for about, folder in _folders(project):
-        if len(found) >= most:
-            break
         if about.get("thread_id") == thread_id:
             relative = f"{OWN_FOLDER}/{RUNS}/{folder.name}"
             fold = RunFold({**about, "id": folder.name}, relative)
             for event in _events(folder / EVENTS_FILE):
                 fold.add(event)
-            found.append(fold.summary(is_running=has_process and not found))
-    return tuple(found)
+            yield about, fold.summary(is_running=is_running)
+            is_running = False
 
 
 def _folders(project: Project) -> Iterator[tuple[Mapping[str, Any], Path]]:

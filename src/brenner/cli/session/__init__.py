@@ -15,6 +15,7 @@ START = (
 )
 COMMANDS = {
     "start": START,
+    "run": (_START, "brenner.cli.session.run", "run", "Drive the agents' programs by rounds."),
     "list": (_FOLLOW, "brenner.cli.session.list", "list_", "List sessions, urgent ones first."),
     "status": (_FOLLOW, "brenner.cli.session.status", "status", "Show what to do next."),
     "watch": (_FOLLOW, "brenner.cli.session.watch", "watch", "Show new messages as they arrive."),

@@ -99,8 +99,9 @@ def _row(agent: AgentSummary, latest: int, now: datetime) -> DisplayRow:
 
 
 def reason_lines(each: AgentRound | None, indent: int = 2) -> list[Cell]:
-    """Return the line with the reason of a fault or a pause, which says what to do about it."""
-    is_shown = each and each.reason and (each.hold or each.fault)
+    """Return the line with the reason of a fault, a pause or a rejection: what to do about it."""
+    is_rejected = each and each.outcome == "rejected"
+    is_shown = each and each.reason and (each.hold or each.fault or is_rejected)
     return [[Span(f"{' ' * indent}{each.reason}", QUIET)]] if each and is_shown else []
 
 

@@ -168,6 +168,72 @@ _JSON_DEFAULTS: dict[str, object] = {
 }
 _TEXT_OPTIONS = ("question", "context", "hypotheses", "constraints", "outputs")
 
+# The options of a new session, which `session run` has, too
+
+
+_SESSION_OPTIONS = (
+    click.option("--question", metavar="TEXT|@FILE|-", help="Research question, one sentence."),
+    click.option("--context", metavar="TEXT|@FILE|-", help="Background, two to four sentences."),
+    click.option("--excerpt-file", metavar="FILE|-", help="Passages of the source, with their §n."),
+    click.option(
+        "--excerpt", "sections", metavar="42,45-47", help="Sections of the project's source text."
+    ),
+    click.option("--hypotheses", metavar="TEXT|@FILE|-", help="Hypotheses to start from."),
+    click.option("--constraints", metavar="TEXT|@FILE|-", help="Limits of time, scope or focus."),
+    click.option("--outputs", metavar="TEXT|@FILE|-", help="What to deliver (default: by role)."),
+    click.option("--title", metavar="TEXT", help="Title (default: the question)."),
+    click.option("--thread-id", metavar="ID", help="Thread ID (default: made from the question)."),
+    click.option("--bead", metavar="ID", help="Bead whose ID becomes the thread ID."),
+)
+_KICKOFF_OPTIONS = (
+    click.option(
+        "--independent", is_flag=True, help="Seal contributions from other agents until v1."
+    ),
+    click.option(
+        "--register", is_flag=True, help="Register recipients on an Agent Mail server, too."
+    ),
+)
+
+
+def session_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a new session to a command; `read_start_options` reads them."""
+    command = function
+    for option in reversed(_KICKOFF_OPTIONS):
+        command = option(command)
+    command = roster_options(command)
+    for option in reversed(_SESSION_OPTIONS):
+        command = option(command)
+    return command
+
+
+def read_start_options(
+    options: dict[str, Any], wish: RosterRequest
+) -> StartOptions | UnreadableOption:
+    """Return the options of a new session, or the one whose file cannot be read.
+
+    Raise a usage error if they contradict each other or are missing.
+    """
+    _check_usage(options)
+    texts = read_texts(options, (*_TEXT_OPTIONS, EXCERPT_FILE))
+    if isinstance(texts, tuple):
+        return texts
+    _check_question(texts)
+    return StartOptions(
+        question=texts["question"],
+        context=texts["context"],
+        wish=wish,
+        title=options["title"] or "",
+        excerpt=texts[EXCERPT_FILE],
+        sections=options["sections"],
+        hypotheses=texts["hypotheses"],
+        constraints=texts["constraints"],
+        outputs=texts["outputs"],
+        thread_id=options["thread_id"],
+        bead=options["bead"],
+        register=bool(options["register"]),
+        independent=bool(options["independent"]),
+    )
+
 
 @click.command(
     "start",
@@ -182,21 +248,7 @@ _TEXT_OPTIONS = ("question", "context", "hypotheses", "constraints", "outputs")
         "    --preset default-3-agent --to BlueLake --to RedSky --to GreenDog --dry-run",
     ),
 )
-@click.option("--question", metavar="TEXT|@FILE|-", help="Research question, one sentence.")
-@click.option("--context", metavar="TEXT|@FILE|-", help="Background, two to four sentences.")
-@click.option("--excerpt-file", metavar="FILE|-", help="Passages of the source, with their §n.")
-@click.option(
-    "--excerpt", "sections", metavar="42,45-47", help="Sections of the project's source text."
-)
-@click.option("--hypotheses", metavar="TEXT|@FILE|-", help="Hypotheses to start from.")
-@click.option("--constraints", metavar="TEXT|@FILE|-", help="Limits of time, scope or focus.")
-@click.option("--outputs", metavar="TEXT|@FILE|-", help="What to deliver (default: by role).")
-@click.option("--title", metavar="TEXT", help="Title (default: the question).")
-@click.option("--thread-id", metavar="ID", help="Thread ID (default: made from the question).")
-@click.option("--bead", metavar="ID", help="Bead whose ID becomes the thread ID.")
-@roster_options
-@click.option("--independent", is_flag=True, help="Seal contributions from other agents until v1.")
-@click.option("--register", is_flag=True, help="Register recipients on an Agent Mail server, too.")
+@session_options
 @spawn_options
 @click.option("--dry-run", is_flag=True, help="Show all kickoffs; send nothing.")
 @pager_option
@@ -218,29 +270,10 @@ def start(
     agent can read the contributions of another one. Run the same command again after an
     interruption, or to add recipients: no recipient gets a kickoff twice.
     """
-    register = bool(options_given.pop("register"))
-    independent = bool(options_given.pop("independent"))
-    _check_usage(options_given)
-    texts = read_texts(options_given, (*_TEXT_OPTIONS, EXCERPT_FILE))
-    if isinstance(texts, tuple):
-        return report_unreadable(texts, settings)
-    _check_question(texts)
-    options = StartOptions(
-        question=texts["question"],
-        context=texts["context"],
-        wish=wish,
-        title=options_given["title"] or "",
-        excerpt=texts[EXCERPT_FILE],
-        sections=options_given["sections"],
-        hypotheses=texts["hypotheses"],
-        constraints=texts["constraints"],
-        outputs=texts["outputs"],
-        thread_id=options_given["thread_id"],
-        bead=options_given["bead"],
-        dry_run=dry_run,
-        register=register,
-        independent=independent,
-    )
+    read = read_start_options(options_given, wish)
+    if not isinstance(read, StartOptions):
+        return report_unreadable(read, settings)
+    options = read._replace(dry_run=dry_run)
     project = project_of(settings)
     done, attended = _run(settings, project, options, spawn_request)
     if settings.as_json:

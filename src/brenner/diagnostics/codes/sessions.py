@@ -383,6 +383,7 @@ BROADCAST_INCOMPLETE = error(
     "are in their inboxes.",
     _NTM_SPEC,
 )
+
 # The independent first round (R33)
 INDEPENDENCE_TOO_LATE = error(
     "INDEPENDENCE_TOO_LATE",
