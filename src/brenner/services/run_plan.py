@@ -25,6 +25,7 @@ from brenner.protocol.roster import Role
 from brenner.services.next_round import earlier_kickoffs, round_roster
 from brenner.services.publish import check_not_ended, check_operator
 from brenner.services.rosters import RosterRequest
+from brenner.services.run_state import StopReason
 from brenner.services.run_summary import RunState, latest_run
 from brenner.services.run_turns import first_prompt, turn_context
 from brenner.services.session_status import LoadedStatus, load_status
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from brenner.services.workspace import Workspace
 
 ROUNDS = 3
-INTERRUPTED = "interrupted"  # why a run stopped; the same command continues it
 _FOLDER_MODE = 0o700
 _LONGEST_NAME = 100  # characters of a folder's name
 
@@ -218,7 +218,7 @@ def _interrupted_run(project: Project, thread_id: str | None) -> EarlierRun | No
         return None
     about, run = found
     if run.state is RunState.RUNNING or (
-        run.state is RunState.STOPPED and run.reason != INTERRUPTED
+        run.state is RunState.STOPPED and run.reason != StopReason.INTERRUPTED
     ):
         return None
     options, before = about.get("options"), about.get("before")

@@ -27,7 +27,7 @@ OPTION_NOT_FOR_PROGRAM = error(
 )
 RUN_IN_PROGRESS = error(
     "RUN_IN_PROGRESS",
-    "Another `session run` drives `{thread_id}`{holder}.",
+    "The session `{thread_id}` is already being run{holder}.",
     "Wait until it ends, or stop it with Ctrl-C. `brenner session watch {thread_id}` follows it.",
     _RUN_SPEC,
 )
