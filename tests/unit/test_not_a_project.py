@@ -29,6 +29,7 @@ _NEED_MAIL = {
     "session list": [],
     "session status": [],
     "session watch": [],
+    "session runs": [],
     "session show": [THREAD],
     "session link": [THREAD],
     "session round": [THREAD],
