@@ -70,7 +70,8 @@ _WORK_ANYWHERE = {
 _START = ["--question", "Which?", "--context", "None.", "--to", "BlueLake"]
 _START += ["--role", "hypothesis_generator"]
 _CREATE = {"init": [], "session start": _START, "orchestrate start": _START}
-_RUN_ELSEWHERE = {"demo"}  # it creates its own folder: see test_demo.py
+# They need a folder or a program of their own: see test_demo.py and tests/running/.
+_RUN_ELSEWHERE = {"demo", "session run"}
 _MESSAGE = """\
 Thread: bd-1
 From: Operator
