@@ -14,6 +14,7 @@ from brenner.artifact.model import (
     item_sort_key,
     make_fields,
 )
+from brenner.protocol.delta.field_checks import WHITE_SPACE
 from brenner.protocol.delta.schema import (
     RELATIONS,
     RESEARCH_THREAD,
@@ -22,7 +23,6 @@ from brenner.protocol.delta.schema import (
     FieldKind,
     Section,
 )
-from brenner.protocol.delta.validate import WHITE_SPACE
 from brenner.protocol.grammar import ITEM_ID
 from strategies import HOSTILE, agent_names, hypothesis_ids, scalar_text, thread_ids
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from brenner.protocol.delta.field_checks import WHITE_SPACE
 from brenner.protocol.delta.schema import (
     RELATIONS,
     RESEARCH_THREAD,
@@ -17,7 +18,6 @@ from brenner.protocol.delta.schema import (
     Operation,
     Section,
 )
-from brenner.protocol.delta.validate import WHITE_SPACE
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import Subject

@@ -6,8 +6,8 @@ taken here.
 
 from typing import Any, NamedTuple, cast
 
+from brenner.protocol.delta.field_checks import is_blank
 from brenner.protocol.delta.schema import COLLECTION_KINDS, SECTIONS, Delta, Field, FieldKind
-from brenner.protocol.delta.validate import is_blank
 from brenner.protocol.messages import iso
 from laws.reference_model import Change, Conflict, Letter, Model, Path, Source
 

@@ -25,6 +25,7 @@ from brenner.artifact.model import (
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import BlockOutcome, State, empty_state
+from brenner.protocol.delta.field_checks import WHITE_SPACE
 from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
     PREDICTIONS_TABLE,
@@ -35,7 +36,6 @@ from brenner.protocol.delta.schema import (
     FieldKind,
     Section,
 )
-from brenner.protocol.delta.validate import WHITE_SPACE
 from brenner.protocol.messages import StoredMessage, parse_message_file
 from brenner.protocol.validate import check_message
 from histories import TEXTS, Thread, moment, threads
