@@ -85,7 +85,8 @@ def decode_element(encoded: Any) -> Any:
         return encoded
     if len(encoded) == len(Reference._fields):
         return Reference(*encoded)
-    return Result(*(tuple(part) if type(part) is list else part for part in encoded))
+    parts: list[Any] = [tuple(part) if type(part) is list else part for part in encoded]
+    return Result(*parts)
 
 
 # Blame: per path the latest change, and the index of the part with the earlier ones
