@@ -625,7 +625,8 @@ def _merge_deltas(deltas: list[Delta], version: Artifact) -> Merge:
     number, thread_id = metadata.version or 0, metadata.session_id or ""
     state = adopted_state(thread_id, version, _PUBLISHED, 1)
     message = Message(thread_id, _ROLE, (_ROLE,), _subject(number), _body(deltas, number))
-    return merge(state, [StoredMessage(2, _PUBLISHED + timedelta(days=1), message)])
+    posted = StoredMessage(2, _PUBLISHED + timedelta(days=1), message)
+    return merge(state, [posted], operator=_ROLE)  # the operator sends these edits
 
 
 # Descriptions of changes that no delta can make
