@@ -202,7 +202,7 @@ def _result(result: Result, killed: bool) -> Seen:
     given = {name: text for name, text in parts.items() if text}
     text = "; ".join([f"Outcome: {result.outcome}", *(f"{n}: {t}" for n, t in given.items())])
     seen = _entry(text, killed)
-    return seen._replace(bold=" ".join(given))
+    return seen._replace(bold="".join(given))
 
 
 def _references(label: str, value: tuple[Reference, ...], killed: bool) -> Iterator[Seen]:
