@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from brenner.artifact.parse import parse_artifact
 from brenner.session import model
 from program import brenner
 
@@ -98,3 +99,14 @@ def test_a_program_that_knows_format_1_stops(
     version = found.json["versions"][-1]
     assert (found.code, version["version"], version["ok"]) == (1, 3, False)
     assert "format 2 is newer than this program's 1" in json.dumps(found.json)
+
+
+def test_an_artifact_of_format_1_has_no_results() -> None:
+    """Labels that came later stay text, so that an adopted artifact is read as it was."""
+    text = "## 4. Discriminative Tests\n\n### T1: Graft\n\n**Procedure**: Graft.\nResults: later.\n"
+    (before,) = parse_artifact(text, 1).artifact.sections["discriminative_tests"]
+    assert before.fields["procedure"] == "Graft.\nResults: later."
+    parsed = parse_artifact(text)
+    (now,) = parsed.artifact.sections["discriminative_tests"]
+    assert now.fields["procedure"] == "Graft."
+    assert "UNREADABLE_VALUE" in {found.id for found in parsed.diagnostics}
