@@ -21,9 +21,9 @@ from brenner.artifact.model import (
     ID_COLUMN,
     KILLED_BY,
     LAYOUT,
+    LAYOUT_BY_SECTION,
     NONE_REGISTERED,
     REASON,
-    REFERENCES,
     SCORE_LABELS,
     TITLE,
     Artifact,
@@ -388,9 +388,11 @@ def _page_functions(targets: LinkTargets) -> dict[str, Callable[..., object]]:
 
     def row_fields(row: Item) -> list[tuple[str, Markup]]:
         """Return the fields of a prediction that have no column."""
-        shown = (
-            [(REFERENCES, value(PREDICTIONS_TABLE, "references", row))] if row.references else []
-        )
+        shown = [
+            (label, value(PREDICTIONS_TABLE, name, row))
+            for name, label in LAYOUT_BY_SECTION[PREDICTIONS_TABLE.id].labels.items()
+            if name in row.fields
+        ]
         fields = shown + kill_fields(row.killed)
         return [(f"{row.id} {label.lower()}", text) for label, text in fields]
 
