@@ -254,8 +254,12 @@ def _texts(item: Item, names: Iterable[str] | None = None) -> Iterator[tuple[str
             yield name, value
         elif name == "anchors":
             yield from ((name, anchor) for anchor in item.listed(name))
-        elif name in ("predictions", "expected_outcomes"):
+        elif name in ("predictions", "expected_outcomes", "outcomes"):
             yield from ((name, text) for text in item.mapped(name).values())
+        elif name == "results":
+            for result in item.results:
+                texts = (result.outcome, *result.evidence, result.note or "")
+                yield from ((name, text) for text in texts)
 
 
 # Questions that only people can judge. No rule checks them; every report lists all of them.
