@@ -11,6 +11,7 @@ from brenner.artifact.model import (
     Item,
     KillRecord,
     Metadata,
+    Result,
     item_sort_key,
     make_fields,
 )
@@ -30,6 +31,10 @@ _VALUES: dict[FieldKind, st.SearchStrategy[Any]] = {
     FieldKind.OUTCOMES: st.dictionaries(st.sampled_from(["H1", "H2", "H10"]), _TEXTS, max_size=2),
     FieldKind.SCORE: st.dictionaries(st.sampled_from(SCORE_PARTS), st.integers(0, 3), max_size=2),
     FieldKind.REFERENCES: st.lists(st.sampled_from(_REFERENCES), max_size=2),
+    FieldKind.DESCRIPTIONS: st.dictionaries(st.sampled_from(["old", "new"]), _TEXTS, max_size=2),
+    FieldKind.RESULTS: st.lists(
+        st.builds(Result, _TEXTS, st.just("passed"), st.sampled_from([(), ("H1",)])), max_size=2
+    ),
 }
 _KILLS = st.builds(
     KillRecord, st.sampled_from(["BlueLake", "RedCreek"]), st.just("2026-01-02T03:04:05Z"), _TEXTS

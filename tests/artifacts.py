@@ -11,10 +11,13 @@ from brenner.artifact.model import (
     KillRecord,
     Metadata,
     Reference,
+    Result,
     item_sort_key,
     make_fields,
 )
+from brenner.protocol.delta.field_checks import WHITE_SPACE
 from brenner.protocol.delta.schema import (
+    POTENCIES,
     RELATIONS,
     RESEARCH_THREAD,
     SCORE_PARTS,
@@ -22,9 +25,16 @@ from brenner.protocol.delta.schema import (
     FieldKind,
     Section,
 )
-from brenner.protocol.delta.validate import WHITE_SPACE
 from brenner.protocol.grammar import ITEM_ID
-from strategies import HOSTILE, agent_names, hypothesis_ids, scalar_text, thread_ids
+from strategies import (
+    EVIDENCE,
+    HOSTILE,
+    agent_names,
+    hypothesis_ids,
+    outcome_keys,
+    scalar_text,
+    thread_ids,
+)
 
 # Text that tries to be a part of this format: an ending of a heading, a cell, an element, a mark.
 FORMS = (
@@ -62,6 +72,7 @@ FORMS = (
         "< 5",
     ),
     *("<5", "< 5", "\\", "\\\n", "\n\n", "  \n", "\n  ", "\n\t", " ", "\u00a0", "\u3000", "\x1c"),
+    *("; **potency**: failed", "; **note**: x", "claimed", "Outcome: ", "derived", ";", "**note**"),
     *("\u200b", "\u200f", "\u2066", "\u061c", "\ufffe", "\uffff", "\x7f", "---", "...", "\n\u3000"),
 )
 _PIECES = st.one_of(st.sampled_from(FORMS), st.sampled_from(HOSTILE), scalar_text)
@@ -72,6 +83,7 @@ words = texts.map(lambda text: "".join(text.split())).filter(
     lambda text: bool(text.strip(WHITE_SPACE)) and not ITEM_ID.fullmatch(text)
 )
 keys = st.one_of(hypothesis_ids, hypothesis_ids, hypothesis_ids, words)
+_names = st.lists(st.one_of(hypothesis_ids, texts), max_size=2).map(tuple)
 _ANCHORS = ("§42", "§42-45", "§127-§129", "EV-001#E1", "inference", "§1, §2 [inference]")
 _EXTERNAL = st.sampled_from(["[external: Smith, 2020]", "[external: a[b, *c*]", "[axiomatic]"])
 _VALUES: dict[FieldKind, st.SearchStrategy[Any]] = {
@@ -92,6 +104,22 @@ _VALUES: dict[FieldKind, st.SearchStrategy[Any]] = {
         ),
         min_size=1,
         max_size=2,
+    ),
+    FieldKind.DESCRIPTIONS: st.dictionaries(st.one_of(outcome_keys, words), texts, min_size=1),
+    FieldKind.RESULTS: st.lists(
+        st.builds(
+            Result,
+            st.one_of(outcome_keys, texts),
+            st.sampled_from(POTENCIES),
+            _names,
+            _names,
+            st.one_of(st.none(), texts),
+            st.lists(st.one_of(st.sampled_from(EVIDENCE), texts), max_size=2).map(tuple),
+            st.one_of(st.none(), texts),
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=3,
     ),
 }
 _times = st.sampled_from(["2025-12-30T10:00:00Z", "2026-01-05T23:59:59.5+02:00"])

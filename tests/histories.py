@@ -14,6 +14,7 @@ from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import (
     COLLECTION_KINDS,
     HYPOTHESIS_SLATE,
+    POTENCIES,
     PREDICTIONS_TABLE,
     RESEARCH_THREAD,
     SCORE_PARTS,
@@ -94,6 +95,7 @@ numbers = st.integers(1, 8)
 _bases = st.sampled_from(_BASES)
 texts = st.sampled_from(TEXTS)
 _anchors = st.lists(st.sampled_from(("§1", "§2", "§3", "inference")), min_size=1, max_size=2)
+_keys = st.sampled_from(("old", "new"))  # of declared outcomes
 _score = st.dictionaries(st.sampled_from(SCORE_PARTS), st.integers(0, 3), max_size=3)
 
 
@@ -110,11 +112,26 @@ def _values(kind: Field, names: Names) -> st.SearchStrategy[Any]:
         FieldKind.CHOICE: st.sampled_from(kind.choices or ("",)),
         FieldKind.ANCHORS: _anchors,
         FieldKind.ITEMS: st.lists(items, min_size=1, max_size=2),
-        FieldKind.OUTCOMES: st.dictionaries(hypotheses, texts, min_size=1, max_size=3),
+        FieldKind.OUTCOMES: st.dictionaries(
+            hypotheses, st.one_of(texts, _keys), min_size=1, max_size=3
+        ),
         FieldKind.SCORE: _score,
         FieldKind.REFERENCES: st.lists(_references(items), max_size=2),
+        FieldKind.DESCRIPTIONS: st.dictionaries(_keys, texts, min_size=1),
+        FieldKind.RESULTS: st.lists(_results(hypotheses), min_size=1, max_size=2),
     }
     return kinds[kind.kind]
+
+
+def _results(hypotheses: st.SearchStrategy[str]) -> st.SearchStrategy[dict[str, object]]:
+    """Results of a test, with a verdict about one side or without."""
+    seen = {"outcome": st.one_of(_keys, texts), "potency": st.sampled_from(POTENCIES)}
+    listed = st.lists(hypotheses, min_size=1, max_size=2, unique=True)
+    return st.one_of(
+        st.fixed_dictionaries(seen),
+        st.fixed_dictionaries(seen | {"contradicts": listed}),
+        st.fixed_dictionaries(seen | {"supports": listed, "note": texts}),
+    )
 
 
 def _references(items: st.SearchStrategy[str]) -> st.SearchStrategy[dict[str, str]]:
@@ -168,7 +185,13 @@ _BLANK: dict[FieldKind, object] = {
 def edit_pairs(draw: st.DrawFn) -> tuple[str, str]:
     """Two EDITs of one item that have no field in common, or no key of a map."""
     section = draw(st.sampled_from(tuple(SECTIONS.values())))
-    kinds = list(section.fields.values())
+    # What a result means depends on the outcomes at its moment, so these do not commute.
+    apart = {"results"} if draw(st.booleans()) else {"outcomes", "expected_outcomes"}
+    kinds = [
+        each
+        for each in section.fields.values()
+        if each.name not in apart and not each.operator_only
+    ]
     one, other = draw(st.lists(st.sampled_from(kinds), min_size=2, max_size=2, unique=True))
     payloads = [{kind.name: draw(_values(kind, Names()))} for kind in (one, other)]
     if section is PREDICTIONS_TABLE and draw(st.booleans()):

@@ -6,7 +6,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from brenner.protocol.delta.field_checks import WHITE_SPACE
 from brenner.protocol.delta.schema import (
+    POTENCIES,
+    POTENCY_FAILED,
     RELATIONS,
     RESEARCH_THREAD,
     SCORE_PARTS,
@@ -17,7 +20,6 @@ from brenner.protocol.delta.schema import (
     Operation,
     Section,
 )
-from brenner.protocol.delta.validate import WHITE_SPACE
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import Subject
@@ -111,6 +113,31 @@ references = st.lists(
     ),
     max_size=2,
 )
+outcome_keys = st.from_regex(r"\A[a-z0-9_-]{1,6}\Z")
+descriptions = st.dictionaries(outcome_keys, filled_text, min_size=1, max_size=3)
+EVIDENCE = ("EV-001#E1", "§42", f"file:results/T1 run.txt#sha256={'0f' * 32}")
+TIMES = ("2025-12-30", "2025-12-30T10:00:00Z", "2026-01-05T23:59:59.5+02:00")
+_verdicts = st.lists(hypothesis_ids, max_size=2)
+
+
+@st.composite
+def results(draw: st.DrawFn) -> dict[str, object]:
+    """A valid result of a test, as a payload has it."""
+    result: dict[str, object] = {
+        "outcome": draw(st.one_of(filled_text, outcome_keys)),
+        "potency": draw(st.sampled_from(POTENCIES)),
+    }
+    if result["potency"] != POTENCY_FAILED:
+        result["contradicts"] = draw(_verdicts)
+        result["supports"] = [f"{each}0" for each in draw(_verdicts)]  # other hypotheses
+    optional = {
+        "observed_at": st.sampled_from(TIMES),
+        "evidence": st.lists(st.sampled_from(EVIDENCE), max_size=2),
+        "note": filled_text,
+    }
+    return result | draw(st.fixed_dictionaries({}, optional=optional))
+
+
 _KINDS: dict[FieldKind, st.SearchStrategy[Any]] = {
     FieldKind.TEXT: filled_text,
     FieldKind.FLAG: st.booleans(),
@@ -119,6 +146,8 @@ _KINDS: dict[FieldKind, st.SearchStrategy[Any]] = {
     FieldKind.OUTCOMES: outcomes,
     FieldKind.SCORE: scores,
     FieldKind.REFERENCES: references,
+    FieldKind.DESCRIPTIONS: descriptions,
+    FieldKind.RESULTS: st.lists(results(), min_size=1, max_size=2),
 }
 
 

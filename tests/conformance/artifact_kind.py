@@ -49,4 +49,6 @@ def _value(artifact: Artifact, path: str) -> object:
 def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
+    if value is None:
+        return ""  # TOML has no null
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from brenner.artifact.merge.engine import Merge, merge
-from brenner.artifact.model import Artifact, Item, Reference, in_display_order
+from brenner.artifact.model import Artifact, Item, Reference, Result, in_display_order
 from brenner.artifact.state import BlockOutcome, Conflict, Entry, count_outcomes, empty_state
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.delta.parse import read_deltas
@@ -168,7 +168,11 @@ def _inner(item: Item, field: str, key: str | None = None) -> object:
 
 
 def _plain(value: object) -> object:
-    """Tuples as lists, references as `refines H4` or `refines RS-20251228-initial H2`."""
+    """Tuples as lists, references as `refines H4` or `refines RS-20251228-initial H2`, results in
+    one line.
+    """
+    if isinstance(value, tuple) and any(isinstance(each, Result) for each in value):
+        return list(map(str, value))
     if isinstance(value, tuple):
         return [_short(each) if isinstance(each, Reference) else each for each in value]
     return value

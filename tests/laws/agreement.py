@@ -33,7 +33,9 @@ def leaves(artifact: Artifact) -> dict[str, dict[tuple[str, ...], object]]:
                     flat[name, f"{ref.relation} {ref.session} {ref.item}"] = tuple(ref)
             elif kind in (FieldKind.ANCHORS, FieldKind.ITEMS):
                 flat |= {(name, each): each for each in content}
-            elif kind in (FieldKind.OUTCOMES, FieldKind.SCORE):
+            elif kind is FieldKind.RESULTS:
+                flat |= {(name, str(each)): each for each in content}
+            elif kind in (FieldKind.OUTCOMES, FieldKind.SCORE, FieldKind.DESCRIPTIONS):
                 flat |= {(name, key): each for key, each in content.items()}
             else:
                 flat[name,] = content
@@ -53,7 +55,7 @@ def expected_leaves(model: Model) -> dict[str, dict[tuple[str, ...], object]]:
 
 def lists(artifact: dict[str, dict[tuple[str, ...], object]]) -> dict[str, list[object]]:
     """The elements of every list, in order."""
-    listed = ("anchors", "conflicts_with", "references")
+    listed = ("anchors", "conflicts_with", "references", "results")
     return {
         f"{name}.{which}": [path for path in flat if path[0] == which]
         for name, flat in artifact.items()

@@ -6,13 +6,14 @@ taken here.
 
 from typing import Any, NamedTuple, cast
 
+from brenner.artifact.model import Result, item_sort_key
+from brenner.protocol.delta.field_checks import is_blank
 from brenner.protocol.delta.schema import COLLECTION_KINDS, SECTIONS, Delta, Field, FieldKind
-from brenner.protocol.delta.validate import is_blank
 from brenner.protocol.messages import iso
 from laws.reference_model import Change, Conflict, Letter, Model, Path, Source
 
 NOT_APPLICABLE = "N/A"
-LISTS = (FieldKind.ANCHORS, FieldKind.ITEMS, FieldKind.REFERENCES)
+LISTS = (FieldKind.ANCHORS, FieldKind.ITEMS, FieldKind.REFERENCES, FieldKind.RESULTS)
 
 
 class Writing(NamedTuple):
@@ -70,6 +71,9 @@ def _leaves(kind: Field, content: Any) -> dict[Path, object]:
             )
             for each in content
         }
+    if kind.kind is FieldKind.RESULTS:
+        found = [each if isinstance(each, Result) else _stated(each) for each in content]
+        return {(name, str(each)): each for each in found}
     if kind.kind in LISTS:
         return {(name, each): each for each in content}
     if kind.kind in COLLECTION_KINDS:
@@ -113,9 +117,9 @@ def _is_unseen(source: Source, letter: Letter) -> bool:
 
 def write(model: Model, letter: Letter, name: str, delta: Delta, source: Source) -> set[str]:
     """The fields of an ADD or EDIT."""
-    told: set[str] = set()
+    verdicts, told = _judged(model, name, delta)
     for kind, content in _named(delta):
-        new = _leaves(kind, content)
+        new = _leaves(kind, verdicts if kind.kind is FieldKind.RESULTS else content)
         if kind.kind is FieldKind.REFERENCES:
             closing = _circular(model, name, new)
             new = {path: value for path, value in new.items() if path not in closing}
@@ -134,6 +138,79 @@ def write(model: Model, letter: Letter, name: str, delta: Delta, source: Source)
         for hypothesis in model.killed_hypotheses():
             model.put(name, ("predictions", hypothesis), NOT_APPLICABLE, source)
     return told
+
+
+def _stated(result: dict[str, Any]) -> Result:
+    """A result as its author states it; R26: nothing follows from an assay that failed."""
+    found = Result(
+        result["outcome"],
+        result["potency"],
+        tuple(result.get("contradicts", ())),
+        tuple(result.get("supports", ())),
+        note=result.get("note"),
+    )
+    is_failed = found.potency == "failed"
+    return found._replace(contradicts=(), supports=()) if is_failed else found
+
+
+def _judged(model: Model, name: str, delta: Delta) -> tuple[list[Result], set[str]]:
+    """The results of a block with their verdicts, and what is said of its outcomes (R26, R27)."""
+    stated = {"discriminative_tests": "expected_outcomes", "predictions_table": "predictions"}
+    if delta.section not in stated:
+        return [], set()
+    field = stated[delta.section]
+    old = {each: _map_of(model, name, each) for each in ("outcomes", field)}
+    new = {each: _map_after(old[each], each, delta) for each in old}
+    declared = new["outcomes"]
+    known = [v for path, v in model.items[name].leaves.items() if path[0] == "results"]
+    told: set[str] = set()
+    if delta.operation == "EDIT":
+        if known and any(each in delta.payload and new[each] != old[each] for each in old):
+            told.add("OUTCOME_AFTER_RESULT")
+        fresh = new[field] if "outcomes" in delta.payload else delta.payload.get(field, {})
+        nothing = {"N/A", "indeterminate"}
+        values = set(cast("dict[str, str]", fresh).values()) - nothing
+        told |= {"UNDECLARED_OUTCOME"} if declared and values - declared.keys() else set()
+    found = []
+    for each in cast("list[dict[str, Any]]", delta.payload.get("results", [])):
+        result = _verdict(_stated(each), cast("list[Result]", known), declared, new[field])
+        found.append(result)
+        if result.potency != "failed" and not (result.contradicts or result.supports):
+            told.add("RESULT_WITHOUT_VERDICT")
+    return found, told
+
+
+def _verdict(
+    result: Result, known: list[Result], declared: dict[str, str], expected: dict[str, str]
+) -> Result:
+    """Reading: a result that was recorded already keeps the verdict that it got then."""
+    is_silent = not result.contradicts and not result.supports
+    for other in known:
+        bare = other._replace(contradicts=(), supports=(), derived=False)
+        if result == other._replace(derived=False) or (
+            is_silent and other.derived and result == bare
+        ):
+            return other
+    if not is_silent or result.potency == "failed" or result.outcome not in declared:
+        return result
+    names = sorted(expected, key=item_sort_key)
+    against = [n for n in names if expected[n] in declared and expected[n] != result.outcome]
+    for_it = [n for n in names if expected[n] == result.outcome]
+    return result._replace(
+        contradicts=tuple(against), supports=tuple(for_it), derived=bool(against or for_it)
+    )
+
+
+def _map_of(model: Model, name: str, field: str) -> dict[str, str]:
+    leaves = model.items[name].leaves
+    return {path[1]: str(value) for path, value in leaves.items() if path[0] == field}
+
+
+def _map_after(old: dict[str, str], field: str, delta: Delta) -> dict[str, str]:
+    given = cast("dict[str, str]", delta.payload.get(field, {}))
+    kind = SECTIONS[delta.section].fields[field]
+    is_whole = field in delta.payload and _replaces(delta, kind)
+    return dict(given) if is_whole else old | given
 
 
 def _dropped(model: Model, name: str, kind: Field, new: dict[Path, object]) -> list[Path]:

@@ -95,6 +95,16 @@ def rebuilt(delta: Delta, thread_id: str, say: Callable[[str, str], str]) -> Del
                 {**ref, "item": say(name, ref["item"])} if _is_ours(ref, thread_id) else ref
                 for ref in each
             ]
+        elif kind is FieldKind.RESULTS:
+            payload[name] = [
+                {
+                    key: [say(name, item) for item in value]
+                    if key in ("contradicts", "supports")
+                    else value
+                    for key, value in result.items()
+                }
+                for result in each
+            ]
         elif name == "discriminates":
             payload[name] = _HYPOTHESIS.sub(lambda match: say("discriminates", match[0]), each)
         else:

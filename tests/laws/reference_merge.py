@@ -217,7 +217,7 @@ def _block(
         delta, mentions = meant.delta, meant.mentions
         if not meant.errors:
             first = _first(model, letter, delta, taken)
-            errors = set() if first else _refusals(model, delta)
+            errors = set() if first else _refusals(model, letter, delta)
             codes |= errors
             if first:
                 state, item = "duplicate", first.item
@@ -276,8 +276,10 @@ def _changed_by_her(model: Model, first: Applied, delta: Delta) -> bool:
     )
 
 
-def _refusals(model: Model, delta: Delta) -> set[str]:
+def _refusals(model: Model, letter: Letter, delta: Delta) -> set[str]:
     """Why a block whose IDs are all known cannot be applied to the artifact as it stands."""
+    if "conclusion" in delta.payload and letter.sender != "Operator":
+        return {"OPERATOR_ONLY_FIELD"}
     if delta.operation == "ADD":
         if delta.section == "hypothesis_slate" and len(model.active("H")) >= MOST_ACTIVE:
             return {"SECTION_LIMIT_EXCEEDED"}

@@ -25,6 +25,7 @@ from brenner.artifact.model import (
     KillRecord,
     Metadata,
     Reference,
+    Result,
     in_display_order,
     item_sort_key,
     make_fields,
@@ -168,12 +169,16 @@ def _entry(text: str, killed: bool) -> Seen:
 
 
 def _field(label: str, kind: FieldKind, value: Any, killed: bool) -> Iterator[Seen]:
-    if kind is FieldKind.OUTCOMES:
-        yield Seen("p", f"{label}:", label)
+    if kind is FieldKind.OUTCOMES or kind is FieldKind.DESCRIPTIONS:
+        yield Seen("p", f"{_words(label)}:", _words(label))
         for key, text in sorted(value.items(), key=lambda pair: item_sort_key(pair[0])):
             yield _entry(f"{key}: {text}", killed)
     elif kind is FieldKind.REFERENCES:
         yield from _references(label, value, killed)
+    elif kind is FieldKind.RESULTS:
+        yield Seen("p", f"{label}:", label)
+        for result in value:
+            yield _result(result, killed)
     elif kind is FieldKind.SCORE:
         given = [f"{name}={value[part]}" for part, name in SCORE_LABELS.items() if part in value]
         yield _line(label, ", ".join(given), killed)
@@ -181,6 +186,23 @@ def _field(label: str, kind: FieldKind, value: Any, killed: bool) -> Iterator[Se
         yield _line(label, ", ".join(value), killed)
     else:
         yield _line(label, "true" if value is True else value, killed)
+
+
+def _result(result: Result, killed: bool) -> Seen:
+    """One entry with all its parts; their names are in bold."""
+    parts = {
+        "potency": result.potency.replace("_", " "),
+        "contradicts": ", ".join(result.contradicts),
+        "supports": ", ".join(result.supports),
+        "verdict": "derived" if result.derived else "",
+        "observed": result.observed_at,
+        "evidence": ", ".join(result.evidence) or "claimed",
+        "note": result.note,
+    }
+    given = {name: text for name, text in parts.items() if text}
+    text = "; ".join([f"Outcome: {result.outcome}", *(f"{n}: {t}" for n, t in given.items())])
+    seen = _entry(text, killed)
+    return seen._replace(bold="".join(given))
 
 
 def _references(label: str, value: tuple[Reference, ...], killed: bool) -> Iterator[Seen]:
@@ -220,6 +242,11 @@ def _table(artifact: Artifact) -> Iterator[Seen]:
             struck = _words(cell) if row.killed else ""
             yield Seen("td", _words(cell), struck=struck, html=html)
     for row in rows:
+        if "outcomes" in row.fields:
+            declared = row.fields["outcomes"]
+            yield from _field(
+                f"{row.id} Outcomes", FieldKind.DESCRIPTIONS, declared, bool(row.killed)
+            )
         if row.references:
             yield from _references(f"{row.id} References", row.references, bool(row.killed))
         yield from _kill(row.killed, f"{row.id} ")
@@ -414,7 +441,7 @@ def test_places_are_the_lines_of_the_text(artifact: Artifact) -> None:
             line = lines[parsed.lines[(item.id, name)]]
             if name == "name":
                 assert line.startswith("### ")
-            elif section is PREDICTIONS_TABLE and name != "references":
+            elif section is PREDICTIONS_TABLE and name not in labels:
                 assert line.startswith("| ")
             else:
                 assert line.startswith("**")

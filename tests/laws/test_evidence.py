@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from artifacts import texts
 from brenner.artifact.evidence import (
-    OUTCOME_FIELDS,
     EvidenceMatrix,
     discriminated_hypotheses,
     evidence_matrix,
@@ -23,6 +22,7 @@ from brenner.artifact.model import Artifact, Item, KillRecord, Metadata, make_fi
 from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     HYPOTHESIS_SLATE,
+    OUTCOME_FIELDS,
     PREDICTIONS_TABLE,
     Section,
 )

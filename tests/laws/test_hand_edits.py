@@ -19,14 +19,17 @@ from brenner.artifact.model import (
     Item,
     KillRecord,
     Reference,
+    Result,
     item_sort_key,
     make_fields,
 )
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import BlockOutcome, State, empty_state
+from brenner.protocol.delta.field_checks import WHITE_SPACE
 from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
+    POTENCIES,
     PREDICTIONS_TABLE,
     RELATIONS,
     RESEARCH_THREAD,
@@ -35,7 +38,6 @@ from brenner.protocol.delta.schema import (
     FieldKind,
     Section,
 )
-from brenner.protocol.delta.validate import WHITE_SPACE
 from brenner.protocol.messages import StoredMessage, parse_message_file
 from brenner.protocol.validate import check_message
 from histories import TEXTS, Thread, moment, threads
@@ -94,6 +96,19 @@ _references = st.builds(
 )
 
 
+_results = st.builds(
+    Result,
+    st.one_of(st.sampled_from(("old", "new")), _texts),
+    st.sampled_from(POTENCIES),
+    st.sampled_from(((), ("H1",), ("H3", "H1"))),
+    st.sampled_from(((), ("H2",))),
+    st.sampled_from((None, "2025-12-30")),
+    st.sampled_from(((), ("§1",), ("somewhere",))),
+    st.one_of(st.none(), _texts),
+    st.booleans(),
+)
+
+
 def _value(field: Field) -> st.SearchStrategy[Any]:
     """What a field may hold."""
     if field.names_items:
@@ -108,6 +123,8 @@ def _value(field: Field) -> st.SearchStrategy[Any]:
         FieldKind.OUTCOMES: st.dictionaries(_hypotheses, _texts, min_size=1, max_size=3),
         FieldKind.SCORE: st.dictionaries(st.sampled_from(SCORE_PARTS), st.integers(0, 3)),
         FieldKind.REFERENCES: st.lists(_references, max_size=2),
+        FieldKind.DESCRIPTIONS: st.dictionaries(st.sampled_from(("old", "new")), _texts),
+        FieldKind.RESULTS: st.lists(_results, max_size=2),
     }
     return kinds[field.kind]
 
@@ -122,6 +139,8 @@ _ODD: dict[FieldKind, tuple[Any, ...]] = {
     FieldKind.OUTCOMES: ({}, {"H1": "a", "H8": "b"}, {"H77": "c"}, {"so": "d"}),
     FieldKind.SCORE: ({},),
     FieldKind.REFERENCES: ((), (Reference(THREAD_ID, "H8", "refines"),)),
+    FieldKind.DESCRIPTIONS: ({}, {"Not a key": "x"}),
+    FieldKind.RESULTS: ((), (Result("x", "failed", ("H1",)),), (Result("x", "passed", ("H77",)),)),
 }
 
 

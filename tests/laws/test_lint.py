@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from artifacts import artifacts
 from brenner.artifact.merge.engine import merge
-from brenner.artifact.model import NO_FIELDS, Artifact, Item, KillRecord, make_fields
+from brenner.artifact.model import NO_FIELDS, Artifact, Item, KillRecord, Result, make_fields
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import adopted_state
@@ -21,7 +21,13 @@ from brenner.lint.context import SourceText, read_source_text
 from brenner.lint.linter import FILE_ONLY, RULES, LintReport, lint, lint_text
 from brenner.lint.sarif import to_sarif
 from brenner.protocol.delta.parse import read_deltas
-from brenner.protocol.delta.schema import RESEARCH_THREAD, SCORE_PARTS, FieldKind, Section
+from brenner.protocol.delta.schema import (
+    POTENCIES,
+    RESEARCH_THREAD,
+    SCORE_PARTS,
+    FieldKind,
+    Section,
+)
 from brenner.protocol.messages import Message, StoredMessage
 from strategies import any_text
 
@@ -49,6 +55,17 @@ _NEARLY: dict[FieldKind, st.SearchStrategy[Any]] = {
     FieldKind.ITEMS: st.lists(st.sampled_from(["H1", "H4", "H9", "RT", "h1"]), max_size=3),
     FieldKind.OUTCOMES: st.dictionaries(_KEYS, st.sampled_from(["x", "X", "—"]), max_size=4),
     FieldKind.SCORE: st.dictionaries(st.sampled_from(SCORE_PARTS), st.integers(0, 3)),
+    FieldKind.DESCRIPTIONS: st.dictionaries(st.sampled_from(["x", "y"]), _TEXTS, max_size=2),
+    FieldKind.RESULTS: st.lists(
+        st.builds(
+            Result,
+            st.sampled_from(["x", "other"]),
+            st.sampled_from(POTENCIES),
+            st.lists(_KEYS, max_size=2).map(tuple),
+            evidence=st.sampled_from([(), ("§42",)]),
+        ),
+        max_size=2,
+    ),
     FieldKind.REFERENCES: st.lists(
         st.fixed_dictionaries(
             {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 
 from brenner.mcp.tool import ToolResult
-from brenner.protocol.delta.validate import WHITE_SPACE
+from brenner.protocol.delta.field_checks import WHITE_SPACE
 from brenner.protocol.messages import Message, StoredMessage
 from serving.calls import Place
 from serving.frames import split_frames

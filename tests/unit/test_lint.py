@@ -24,7 +24,12 @@ from conformance.lint_kind import text_of
 
 ROOT = Path(__file__).parents[2]
 CONFORMANCE = ROOT / "tests" / "conformance"
-CASES = tomllib.loads((CONFORMANCE / "cases" / "lint.toml").read_text("utf-8"))["case"]
+CASES = [
+    case
+    for file in sorted((CONFORMANCE / "cases").glob("*.toml"))
+    for case in tomllib.loads(file.read_text("utf-8"))["case"]
+    if case["kind"] == "lint"
+]
 TEXT = (CONFORMANCE / "artifacts" / "valid.md").read_text("utf-8")
 VALID = parse_artifact(TEXT).artifact
 KILLED = KillRecord("BlueLake", "2025-12-30T12:00:00Z", "Refuted by T1.")

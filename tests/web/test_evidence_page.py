@@ -27,13 +27,13 @@ LONG = "More than twice as many, at each of the three times, in every strain tha
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_block(name: str, outcomes: dict[str, str], **also: object) -> str:
+def test_block(name: str, expected: dict[str, str], **also: object) -> str:
     """An ADD of a test."""
     payload: dict[str, object] = {
         "name": name,
         "procedure": "p",
         "discriminates": "H1 vs H2",
-        "expected_outcomes": outcomes,
+        "expected_outcomes": expected,
         **also,
     }
     return render_delta(Delta(Operation.ADD, "discriminative_tests", None, payload, "why"))
@@ -101,10 +101,26 @@ def test_the_pairs_that_nothing_separates_are_said_in_a_sentence() -> None:
 
 
 def test_when_all_are_separated_that_is_said() -> None:
-    document, page = look(scene_of(test_block("Weigh", {"H1": "1", "H2": "2", "H3": "3"})))
+    expected, declared = {"H1": "a", "H2": "b", "H3": "c"}, {"a": "One", "b": "Two", "c": "Three"}
+    document, page = look(scene_of(test_block("Weigh", expected, outcomes=declared)))
     assert document["unkept"] == []
+    assert [cell["declared"] for cell in document["columns"][0]["cells"]] == [True] * 3
     assert "Every two active hypotheses are separated by at least one test." in words(page)
     assert "No prediction yet" in words(page)
+    assert "words differently" not in words(page)
+
+
+def test_texts_that_differ_are_only_worded_differently() -> None:
+    """Nothing calls them separated, but the pairs of before stay what they were (R27)."""
+    expected = {"H1": "a", "H2": "b", "H3": "indeterminate"}
+    worded = {"H1": "grows", "H2": "fades", "H3": "fades"}
+    keys = test_block("Weigh", expected, outcomes={"a": "One", "b": "Two"})
+    document, page = look(scene_of(keys, test_block("Count", worded)))
+    by_test = document["unseparated"][1]
+    assert (by_test["pairs"], by_test["worded_differently"]) == ([["H2", "H3"]], [["H1", "H3"]])
+    said = "No test separates by declared outcomes, but one words differently H1 from H3."
+    assert said in words(page)
+    assert words(page).count("worded differently") == 2  # what the letters mean, and one column
 
 
 def test_what_is_killed_is_struck_and_separates_nothing() -> None:

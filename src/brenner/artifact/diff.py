@@ -24,6 +24,7 @@ from brenner.artifact.model import (
     KillRecord,
     Metadata,
     Reference,
+    Result,
     in_display_order,
     item_sort_key,
     total_score,
@@ -388,7 +389,7 @@ def _join_words(words: list[str], most: int, last: str = " and ") -> str:
 
 _NOT_STATED = "not stated"
 _KILL_LABELS = {"agent": KILLED_BY, "at": "Killed at", "reason": REASON}
-_MAP_LABELS = {"predictions": "", "expected_outcomes": "Expected "}
+_MAP_LABELS = {"predictions": "", "expected_outcomes": "Expected ", "outcomes": "Outcome "}
 
 
 def field_label(section: str, path: Path) -> str:
@@ -404,7 +405,9 @@ def field_label(section: str, path: Path) -> str:
 
 
 def value_text(value: object) -> str:
-    if isinstance(value, list | tuple) and not isinstance(value, Reference):
+    if isinstance(value, Reference | Result):
+        return str(value)
+    if isinstance(value, list | tuple):
         return ", ".join(value_text(each) for each in value)
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={value_text(each)}" for key, each in value.items())

@@ -1,9 +1,10 @@
 """The evidence matrix: which hypotheses the predictions and tests of an artifact tell apart.
 
 Each active or killed prediction and test is a column, each hypothesis a row. Equal cells of a
-column have the same letter. A column separates two hypotheses that have different letters in it.
+column have the same letter. A column *separates* two hypotheses whose outcomes are different
+declared keys (R27). Hypotheses with other different letters are only *worded differently*.
 
-Two outcomes are equal if they differ only in case, spaces and the marks around their words: a final
+Two texts are equal if they differ only in case, spaces and the marks around their words: a final
 full stop, quotation marks, brackets, emphasis. Characters inside a word count: `0.5` and `5`, `>
 10` and `< 10`, `A-B` and `AB` are different. Outcomes with the same meaning but other words are
 different too, since only a reader can compare meanings.
@@ -19,26 +20,20 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from brenner.artifact.model import NOT_APPLICABLE, Artifact, Item, in_display_order
+from brenner.artifact.model import Artifact, Item, in_display_order
 from brenner.lazy_pattern import lazy_pattern
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import (
-    DISCRIMINATIVE_TESTS,
     HYPOTHESIS_SLATE,
-    PREDICTIONS_TABLE,
+    NO_STATEMENT,
+    OUTCOME_FIELDS,
     Section,
 )
 from brenner.protocol.grammar import HYPOTHESIS_REFERENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
-# The field of each section that maps hypotheses to outcomes
-OUTCOME_FIELDS: Mapping[Section, str] = {
-    PREDICTIONS_TABLE: "predictions",
-    DISCRIMINATIVE_TESTS: "expected_outcomes",
-}
-_NO_PREDICTION = frozenset({NOT_APPLICABLE.casefold(), "indeterminate"})
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 _AROUND = r"[\"'“”„‘’‚«»‹›`*_()\[\]]+"
@@ -48,10 +43,14 @@ _STOPS = lazy_pattern(r"[.,;:!]+(?!\w)")
 
 
 class Cell(NamedTuple):
-    """The outcome of a column under one hypothesis. Without a letter it predicts nothing."""
+    """The outcome of a column under one hypothesis. Without a letter it predicts nothing.
+
+    `is_key` means that it is the key of a declared outcome (R27).
+    """
 
     outcome: str = ""
     letter: str = ""
+    is_key: bool = False
 
 
 class EvidenceColumn(NamedTuple):
@@ -64,6 +63,10 @@ class EvidenceColumn(NamedTuple):
     item: Item
     cells: tuple[Cell, ...]
     unknown_hypotheses: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def has_declared_outcomes(self) -> bool:
+        return "outcomes" in self.item.fields
 
 
 class EvidenceMatrix(NamedTuple):
@@ -87,14 +90,16 @@ def _column(
     section: Section, item: Item, field: str, hypotheses: tuple[Item, ...]
 ) -> EvidenceColumn:
     outcomes = item.mapped(field)
-    letters: dict[str, str] = {}
+    declared = item.mapped("outcomes")
+    letters: dict[tuple[bool, str], str] = {}
     cells = []
     for hypothesis in hypotheses:
         outcome = outcomes.get(hypothesis.id, "")
-        normalised = normalise_outcome(outcome)
-        if normalised and normalised not in letters:
-            letters[normalised] = _letter(len(letters))
-        cells.append(Cell(outcome, letters.get(normalised, "")))
+        is_key = outcome in declared
+        content = (is_key, outcome if is_key else normalise_outcome(outcome))
+        if content[1] and content not in letters:
+            letters[content] = _letter(len(letters))
+        cells.append(Cell(outcome, letters.get(content, ""), is_key))
     known = {hypothesis.id for hypothesis in hypotheses}
     unknown = tuple((name, text) for name, text in outcomes.items() if text and name not in known)
     return EvidenceColumn(section, item, tuple(cells), unknown)
@@ -105,7 +110,7 @@ def normalise_outcome(outcome: str) -> str:
     text = normalize("NFC", outcome.casefold()).translate(_DASHES)
     text = _STOPS.sub(" ", _MARKS.sub(" ", text))
     words = " ".join(text.split())
-    if words in _NO_PREDICTION or not any(map(str.isalnum, words)):
+    if words in NO_STATEMENT or not any(map(str.isalnum, words)):
         return ""
     return words
 
@@ -132,14 +137,35 @@ def unseparated_pairs(found: EvidenceMatrix, section: Section) -> Iterator[tuple
 
     In each column the two are equal, or one of them predicts nothing.
     """
-    active = [place for place, each in enumerate(found.hypotheses) if each.is_active]
-    apart = dict.fromkeys(active, 0)  # per hypothesis, a bit mask of those it differs from
-    for column in found.columns:
-        if column.section is section and column.item.is_active:
-            _note_differences(column, apart)
-    for first, second in combinations(active, 2):
+    apart = _differences(found, section, only_keys=False)
+    for first, second in combinations(apart, 2):
         if not apart[first] >> second & 1:
             yield found.hypotheses[first].id, found.hypotheses[second].id
+
+
+def pairs_worded_differently(found: EvidenceMatrix, section: Section) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of active hypotheses that this section only words differently (R27).
+
+    Some active item has different outcomes for the two, but none has different declared keys.
+    """
+    apart = _differences(found, section, only_keys=False)
+    separated = _differences(found, section, only_keys=True)
+    for first, second in combinations(apart, 2):
+        if (apart[first] & ~separated[first]) >> second & 1:
+            yield found.hypotheses[first].id, found.hypotheses[second].id
+
+
+def _differences(found: EvidenceMatrix, section: Section, *, only_keys: bool) -> dict[int, int]:
+    """Return, per active hypothesis, a bit mask of those from which an active item tells it apart.
+
+    With `only_keys`, only declared keys count.
+    """
+    active = [place for place, each in enumerate(found.hypotheses) if each.is_active]
+    apart = dict.fromkeys(active, 0)
+    for column in found.columns:
+        if column.section is section and column.item.is_active:
+            _note_differences(column, apart, only_keys=only_keys)
+    return apart
 
 
 def group_pairs(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
@@ -156,9 +182,13 @@ def group_pairs(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, tuple[str, 
     return found
 
 
-def _note_differences(column: EvidenceColumn, apart: dict[int, int]) -> None:
+def _note_differences(column: EvidenceColumn, apart: dict[int, int], *, only_keys: bool) -> None:
     letters: dict[str, int] = {}
-    cells = [(place, column.cells[place].letter) for place in apart if column.cells[place].letter]
+    cells = [
+        (place, cell.letter)
+        for place in apart
+        if (cell := column.cells[place]).letter and (cell.is_key or not only_keys)
+    ]
     for place, letter in cells:
         letters[letter] = letters.get(letter, 0) | 1 << place
     whole = sum(letters.values())

@@ -21,9 +21,9 @@ from brenner.artifact.model import (
     ID_COLUMN,
     KILLED_BY,
     LAYOUT,
+    LAYOUT_BY_SECTION,
     NONE_REGISTERED,
     REASON,
-    REFERENCES,
     SCORE_LABELS,
     TITLE,
     Artifact,
@@ -31,6 +31,7 @@ from brenner.artifact.model import (
     KillRecord,
     Metadata,
     Reference,
+    Result,
     SectionLayout,
     in_display_order,
     prediction_columns,
@@ -181,16 +182,17 @@ def item_link(item_id: str, targets: LinkTargets) -> str:
 
 def value_html(field: Field, value: Any, targets: LinkTargets, *, is_killed: bool) -> str:
     kind = field.kind
-    if kind is FieldKind.OUTCOMES:
+    if kind is FieldKind.OUTCOMES or kind is FieldKind.DESCRIPTIONS:
+        linked = targets if kind is FieldKind.OUTCOMES else NO_LINK_TARGETS
         return _plain_list(
             (
-                f"{item_link(key, targets)} {_lines_with_links(outcome, targets)}"
+                f"{item_link(key, linked)} {_lines_with_links(outcome, targets)}"
                 for key, outcome in sort_outcomes(value)
             ),
             is_killed,
         )
-    if kind is FieldKind.REFERENCES:
-        return _plain_list((_reference_html(each, targets) for each in value), is_killed)
+    if kind is FieldKind.RESULTS or kind is FieldKind.REFERENCES:
+        return _plain_list((_element_html(each, targets) for each in value), is_killed)
     if kind is FieldKind.ANCHORS:
         return prose_html(", ".join(value), is_killed, targets)
     if kind is FieldKind.FLAG:
@@ -217,8 +219,8 @@ def entry_html(field: Field, value: object, targets: LinkTargets, *, is_killed: 
         return strike_if_killed(_link_mentions(str(value), targets), is_killed)
     if field.kind is FieldKind.ITEMS:
         return strike_if_killed(item_link(str(value), targets), is_killed)
-    if isinstance(value, Reference):
-        return strike_if_killed(_reference_html(value, targets), is_killed)
+    if isinstance(value, Reference | Result):
+        return strike_if_killed(_element_html(value, targets), is_killed)
     if field.names_items:
         return f"<p>{strike_if_killed(_link_hypotheses(str(value), targets), is_killed)}</p>"
     if field.kind is FieldKind.SCORE or isinstance(value, bool):
@@ -243,12 +245,39 @@ def _link_hypotheses(text: str, targets: LinkTargets) -> str:
     return "".join([*parts, text_html(text[end:])])
 
 
+def _element_html(element: Reference | Result, targets: LinkTargets) -> str:
+    if isinstance(element, Result):
+        return _result_html(element, targets)
+    return _reference_html(element, targets)
+
+
 def _reference_html(reference: Reference, targets: LinkTargets) -> str:
     if reference.session == targets.session_id:
         return f"{text_html(reference.relation)} {item_link(reference.item, targets)}"
     name = f"{reference.session} {reference.item}"
     place = targets.link(name, text_html(name))
     return f'{text_html(reference.relation)} <span class="id">{place}</span>'
+
+
+def _result_html(result: Result, targets: LinkTargets) -> str:
+    """Render a result: what was observed, then what it means and where it comes from."""
+    verdict = [
+        f"{word} {', '.join(item_link(each, targets) for each in ids)}"
+        for word, ids in (("contradicts", result.contradicts), ("supports", result.supports))
+        if ids
+    ]
+    if result.derived:
+        verdict.append("derived from the expected outcomes")
+    evidence = ", ".join(_link_mentions(each, targets) for each in result.evidence)
+    parts = [
+        _lines_with_links(result.outcome, targets),
+        f"potency {text_html(result.potency.replace('_', ' '))}",
+        *verdict,
+        f"observed {text_html(result.observed_at)}" if result.observed_at else "",
+        f"evidence {evidence}" if evidence else "claimed, without evidence",
+        _lines_with_links(result.note, targets) if result.note else "",
+    ]
+    return "; ".join(filter(None, parts))
 
 
 def _plain_list(entries: Iterable[str], is_killed: bool) -> str:
@@ -359,9 +388,11 @@ def _page_functions(targets: LinkTargets) -> dict[str, Callable[..., object]]:
 
     def row_fields(row: Item) -> list[tuple[str, Markup]]:
         """Return the fields of a prediction that have no column."""
-        shown = (
-            [(REFERENCES, value(PREDICTIONS_TABLE, "references", row))] if row.references else []
-        )
+        shown = [
+            (label, value(PREDICTIONS_TABLE, name, row))
+            for name, label in LAYOUT_BY_SECTION[PREDICTIONS_TABLE.id].labels.items()
+            if name in row.fields
+        ]
         fields = shown + kill_fields(row.killed)
         return [(f"{row.id} {label.lower()}", text) for label, text in fields]
 

@@ -22,10 +22,12 @@ from brenner.artifact.model import (
     Fields,
     Item,
     Metadata,
+    Result,
     Value,
     item_sort_key,
     make_fields,
 )
+from brenner.artifact.results import result_payload, with_verdict
 from brenner.artifact.serialize import plain_json
 from brenner.artifact.state import BlockOutcome, Entry, adopted_state
 from brenner.diagnostics.codes.deltas import DEPENDS_ON_REFUSED
@@ -182,6 +184,11 @@ def _has_change(item: Item, change: FieldChange) -> bool:
 def _has_list_change(current: tuple[object, ...], change: FieldChange) -> bool:
     """Return whether all removed elements are gone and the others are present, in order."""
     wanted = change.new if isinstance(change.new, tuple) else ()
+    # The merge may have derived the verdict of a result that has none in the file.
+    results = [each for each in current if isinstance(each, Result)]
+    wanted = tuple(
+        with_verdict(each, results, {}, {}) if isinstance(each, Result) else each for each in wanted
+    )
     kept = dict.fromkeys(each for each in current if each in wanted)
     return [*kept] == [*wanted] and not any(each in current for each in change.removed)
 
@@ -259,7 +266,8 @@ def _first_items(artifact: Artifact) -> dict[tuple[str, str], Item]:
 
 
 def _add(section: Section, item: Item) -> EditOperation:
-    values = {name: plain_json(item.fields[name]) for name in section.fields if name in item.fields}
+    given = {name: item.fields[name] for name in section.fields if name in item.fields}
+    values = {name: _payload_json(value) for name, value in given.items()}
     return EditOperation(ADD, section, item.id, values)
 
 
@@ -276,6 +284,15 @@ def _edits(section: Section, old: Item, new: Item, fixed: set[str]) -> Iterator[
                 yield EditOperation(EDIT, section, new.id, payload, name)
 
 
+def _payload_json(value: object) -> object:
+    """Return the JSON of a field's value, as a payload has it."""
+    if isinstance(value, tuple):
+        return [
+            result_payload(each) if isinstance(each, Result) else plain_json(each) for each in value
+        ]
+    return plain_json(value)
+
+
 def _payload(
     field: Field, before: Value | None, after: Value | None, fixed: Iterable[str]
 ) -> dict[str, object]:
@@ -283,8 +300,8 @@ def _payload(
     if field.kind in LIST_KINDS:
         old, new = (cast("tuple[str, ...]", each or ()) for each in (before, after))
         if new[: len(old)] == old:
-            return {name: plain_json(new[len(old) :])}
-        return {name: plain_json(new), f"{name}_replace": True}
+            return {name: _payload_json(new[len(old) :])}
+        return {name: _payload_json(new), f"{name}_replace": True}
     if field.kind in MAP_KINDS:
         maps = (cast("Mapping[str, object]", each or {}) for each in (before, after))
         was, wanted = ({key: each[key] for key in each if key not in fixed} for each in maps)
@@ -608,7 +625,8 @@ def _merge_deltas(deltas: list[Delta], version: Artifact) -> Merge:
     number, thread_id = metadata.version or 0, metadata.session_id or ""
     state = adopted_state(thread_id, version, _PUBLISHED, 1)
     message = Message(thread_id, _ROLE, (_ROLE,), _subject(number), _body(deltas, number))
-    return merge(state, [StoredMessage(2, _PUBLISHED + timedelta(days=1), message)])
+    posted = StoredMessage(2, _PUBLISHED + timedelta(days=1), message)
+    return merge(state, [posted], operator=_ROLE)  # the operator sends these edits
 
 
 # Descriptions of changes that no delta can make

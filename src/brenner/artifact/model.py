@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import cast
+from typing import Any, cast
 
 from brenner.named_tuple import NamedTuple
+from brenner.protocol.delta.field_checks import is_blank
 from brenner.protocol.delta.schema import (
     ADVERSARIAL_CRITIQUE,
     ANOMALY_REGISTER,
     ASSUMPTION_LEDGER,
     DISCRIMINATIVE_TESTS,
     HYPOTHESIS_SLATE,
+    POTENCY_FAILED,
     PREDICTIONS_TABLE,
     RESEARCH_THREAD,
     SCORE_PARTS,
@@ -25,7 +27,6 @@ from brenner.protocol.delta.schema import (
     Section,
     list_items,
 )
-from brenner.protocol.delta.validate import is_blank
 from brenner.protocol.grammar import ITEM_ID
 
 JSON = None | bool | int | float | str | list["JSON"] | dict[str, "JSON"]
@@ -50,9 +51,59 @@ class KillRecord(NamedTuple):
     reason: str
 
 
-# The value of a field, by its kind: text and choice; flag; anchors and items; references;
-# outcomes by hypothesis; the parts of a score.
-Value = str | bool | tuple[str, ...] | tuple[Reference, ...] | Mapping[str, str] | Mapping[str, int]
+class Result(NamedTuple):
+    """What a test showed (R26). A result without evidence is a claim.
+
+    `outcome` is a text, or the key of a declared outcome (R27). `derived` means that the merge has
+    derived `contradicts` and `supports` from the expected outcomes at that moment.
+    """
+
+    outcome: str
+    potency: str
+    contradicts: tuple[str, ...] = ()
+    supports: tuple[str, ...] = ()
+    observed_at: str | None = None
+    evidence: tuple[str, ...] = ()
+    note: str | None = None
+    derived: bool = False
+
+    def __str__(self) -> str:
+        """Return the result as one line for people."""
+        parts = (
+            ("contradicts", ", ".join(self.contradicts)),
+            ("supports", ", ".join(self.supports)),
+            ("verdict", "derived" if self.derived else ""),
+            ("observed", self.observed_at),
+            ("evidence", ", ".join(self.evidence) or "claimed"),
+            ("note", self.note),
+        )
+        words = [self.outcome, f"potency {self.potency}"]
+        return "; ".join([*words, *(f"{name} {text}" for name, text in parts if text)])
+
+    @property
+    def has_verdict(self) -> bool:
+        """Return whether the result says anything about a hypothesis.
+
+        It says nothing if the potency check failed.
+        """
+        return self.potency != POTENCY_FAILED and bool(self.contradicts or self.supports)
+
+    def without_verdict(self) -> Result:
+        """Return the result as observed, without what it means for hypotheses."""
+        return self._replace(contradicts=(), supports=(), derived=False)
+
+
+# The value of a field, by its kind: text and choice; flag; anchors and items; references; results;
+# outcomes by hypothesis and their descriptions; the parts of a score.
+Value = (
+    str
+    | bool
+    | tuple[str, ...]
+    | tuple[Reference, ...]
+    | tuple[Result, ...]
+    | Mapping[str, str]
+    | Mapping[str, int]
+)
 Fields = Mapping[str, Value]
 NO_FIELDS: Fields = MappingProxyType({})
 NO_JSON: Mapping[str, JSON] = MappingProxyType({})
@@ -85,7 +136,7 @@ class Item(NamedTuple):
         return cast("tuple[str, ...]", self.fields.get(name, ()))
 
     def mapped(self, name: str) -> Mapping[str, str]:
-        """Return a field that maps hypotheses to outcomes, or an empty map if it is absent."""
+        """Return a field that maps names to texts, or an empty map if it is absent."""
         return cast("Mapping[str, str]", self.fields.get(name) or NO_FIELDS)
 
     @property
@@ -96,6 +147,11 @@ class Item(NamedTuple):
     @property
     def references(self) -> tuple[Reference, ...]:
         return cast("tuple[Reference, ...]", self.fields.get("references", ()))
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """Return the results of a test, in the order in which they were recorded."""
+        return cast("tuple[Result, ...]", self.fields.get("results", ()))
 
 
 class Metadata(NamedTuple):
@@ -171,6 +227,15 @@ def make_fields(values: Mapping[str, object]) -> Fields:
     return MappingProxyType({name: freeze(v) for name, v in values.items() if has_content(v)})
 
 
+def uses_new_fields(artifact: Artifact) -> bool:
+    """Return whether an artifact has content that only the newest record format knows (R26)."""
+    return any(
+        not section.new_keys.isdisjoint(item.fields)
+        for section, item in artifact.all_items()
+        if section.new_keys
+    )
+
+
 def has_content(value: object) -> bool:
     """Return whether a field with this value is present at all."""
     return value is not None and value is not False and bool(value) and not is_blank(value)
@@ -183,8 +248,18 @@ def freeze(value: object) -> Value:
     if isinstance(value, Mapping):
         return MappingProxyType(dict(value))
     if isinstance(value, list | tuple):
-        return tuple(Reference(**each) if isinstance(each, dict) else each for each in value)
+        return tuple(map(freeze_element, value))
     raise TypeError(type(value).__name__)
+
+
+def freeze_element(element: Any) -> Any:
+    """Return an element of a list in its frozen form: an object is a reference or a result."""
+    if not isinstance(element, dict):
+        return element
+    if "relation" in element:
+        return Reference(**element)
+    lists = ("contradicts", "supports", "evidence")
+    return Result(**element | {name: tuple(element.get(name) or ()) for name in lists})
 
 
 _AFTER_ALL_NUMBERS = 1 << 40
@@ -202,7 +277,8 @@ TITLE = "Brenner Protocol Artifact"
 NONE_REGISTERED = "None registered"
 NOT_APPLICABLE = "N/A"
 MAX_ACTIVE_HYPOTHESES = 6
-KILLED_BY, REASON, REFERENCES = "Killed by", "Reason", "References"
+KILLED_BY, REASON = "Killed by", "Reason"
+OUTCOMES, REFERENCES = "Outcomes", "References"
 
 
 class SectionLayout(NamedTuple):
@@ -223,6 +299,7 @@ LAYOUT = (
             "context": "Context",
             "why_it_matters": "Why it matters",
             "anchors": "Anchors",
+            "conclusion": "Conclusion",
         },
         1,
     ),
@@ -239,7 +316,12 @@ LAYOUT = (
         },
         3,
     ),
-    SectionLayout(PREDICTIONS_TABLE, "3. Predictions Table", {"references": REFERENCES}, 3),
+    SectionLayout(
+        PREDICTIONS_TABLE,
+        "3. Predictions Table",
+        {"outcomes": OUTCOMES, "references": REFERENCES},
+        3,
+    ),
     SectionLayout(
         DISCRIMINATIVE_TESTS,
         "4. Discriminative Tests",
@@ -247,9 +329,11 @@ LAYOUT = (
             "procedure": "Procedure",
             "discriminates": "Discriminates",
             "expected_outcomes": "Expected outcomes",
+            "outcomes": OUTCOMES,
             "potency_check": "Potency check",
             "feasibility": "Feasibility",
             "score": "Evidence-per-week score",
+            "results": "Results",
             "references": REFERENCES,
         },
         2,

@@ -48,6 +48,7 @@ from brenner.protocol.delta.schema import (
     ANOMALY_REGISTER,
     DISCRIMINATIVE_TESTS,
     PREDICTIONS_TABLE,
+    RECORD_FORMAT,
     RESEARCH_THREAD,
     SECTIONS,
     FieldKind,
@@ -92,12 +93,17 @@ class ArtifactParser:
     """The parser's state: items in the order of the text, and the section headings."""
 
     def __init__(
-        self, source: list[str], lines_before: int, session_id: str | None, notes: ParseNotes
+        self,
+        source: list[str],
+        lines_before: int,
+        session_id: str | None,
+        notes: ParseNotes,
+        record_format: int,
     ) -> None:
         self.opened: list[OpenItem] = []
         self.headings: list[tuple[str, int]] = []
         self.lines: dict[Location, int] = {}
-        self.text = TextReader(self.opened, notes)
+        self.text = TextReader(self.opened, notes, record_format)
         self._source = source
         self._before = lines_before
         self._session_id = session_id
@@ -423,8 +429,11 @@ def _artifact_start(lines: Sequence[str], line: int) -> int:
 # The whole text
 
 
-def parse_artifact(text: str) -> ParsedArtifact:
-    """Parse the text of an artifact. `parse_artifact(render_artifact(a)).artifact == a`."""
+def parse_artifact(text: str, record_format: int = RECORD_FORMAT) -> ParsedArtifact:
+    """Parse the text of an artifact. `parse_artifact(render_artifact(a)).artifact == a`.
+
+    Labels of fields that the record format does not know are unknown labels (R26).
+    """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = text.removeprefix("\ufeff")
@@ -435,7 +444,7 @@ def parse_artifact(text: str) -> ParsedArtifact:
     matter = read_front_matter("\n".join(lines[first:last]), first)
     metadata = read_metadata(matter, notes)
     before = first + matter.height
-    parser = ArtifactParser(lines, before, metadata.session_id, notes)
+    parser = ArtifactParser(lines, before, metadata.session_id, notes, record_format)
     found = parse_blocks("\n".join(lines[before:last]))
     end = find_second_artifact(found, lines, before)
     if end:

@@ -35,6 +35,7 @@ from brenner.artifact.model import (
     make_fields,
     total_score,
 )
+from brenner.artifact.results import read_result
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.markdown.escape import TableRow, strip_strikethrough, unescape
 from brenner.protocol.delta.schema import (
@@ -163,6 +164,33 @@ class FieldReader:
         self._check_inline(field, found)
         return found
 
+    def descriptions(self, field: OpenField) -> object:
+        """Decode declared outcomes by key."""
+        found: dict[str, str] = {}
+        for written, line, _ in self._entries(field):
+            pair = read_outcome(self._plain(written))
+            if pair is None or pair[0] in found:
+                expected = "a key and a description, each once"
+                self._report_unreadable(field, written, expected, "slow: Takes hours", line)
+            else:
+                found[pair[0]] = pair[1]
+                self.lines[field.name, pair[0]] = line
+        self._check_inline(field, found)
+        return found
+
+    def results(self, field: OpenField) -> object:
+        found = []
+        for written, line, _ in self._entries(field):
+            result = read_result(self._plain(written))
+            if result is None:
+                expected = "an outcome and a potency (`passed`, `failed` or `not checked`)"
+                example = "Outcome: slow; **potency**: passed; **evidence**: EV-001#E1"
+                self._report_unreadable(field, written, expected, example, line)
+            else:
+                found.append(result)
+        self._check_inline(field, found)
+        return found
+
     def references(self, field: OpenField) -> object:
         found = []
         for written, line, _ in self._entries(field):
@@ -219,6 +247,8 @@ _READERS: dict[FieldKind, Callable[[FieldReader, OpenField], object]] = {
     FieldKind.SCORE: FieldReader.score,
     FieldKind.OUTCOMES: FieldReader.outcomes,
     FieldKind.REFERENCES: FieldReader.references,
+    FieldKind.DESCRIPTIONS: FieldReader.descriptions,
+    FieldKind.RESULTS: FieldReader.results,
 }
 
 

@@ -19,6 +19,7 @@ from brenner.artifact.model import (
     KILLED_BY,
     LAYOUT,
     NONE_REGISTERED,
+    OUTCOMES,
     REASON,
     REFERENCES,
     SectionLayout,
@@ -40,6 +41,7 @@ from brenner.protocol.delta.schema import (
     ANOMALY_REGISTER,
     COLLECTION_KINDS,
     PREDICTIONS_TABLE,
+    RECORD_FORMAT,
     RESEARCH_THREAD,
     FieldKind,
     Section,
@@ -126,12 +128,16 @@ def read_kill_field(section: Section, label: str, raw: str) -> str | None:
     return read_killed_status(raw) if is_status(word) else None
 
 
-def _field_by_label(layout: SectionLayout) -> dict[str, str]:
-    """Return the fields of a section by their possible labels, also in folded form."""
-    labels = {label: name for name, label in layout.labels.items()}
+def _field_by_label(layout: SectionLayout, record_format: int) -> dict[str, str]:
+    """Return the fields of a section by their possible labels, also in folded form.
+
+    Fields that the record format does not know have no label (R26).
+    """
+    fields = layout.section.in_format(record_format).fields
+    labels = {label: name for name, label in layout.labels.items() if name in fields}
     if layout.section is not RESEARCH_THREAD:
         labels |= {KILLED_BY: KILLED_BY_FIELD, REASON: REASON_FIELD}
-    others = {name: name for name in layout.section.fields}
+    others = {name: name for name in fields}
     if layout.section is not RESEARCH_THREAD:
         others |= dict.fromkeys(KILL_REASON_LABELS, REASON_FIELD)
     if layout.section is PREDICTIONS_TABLE:
@@ -139,17 +145,29 @@ def _field_by_label(layout: SectionLayout) -> dict[str, str]:
     return {fold_label(word): name for word, name in (others | labels).items()} | labels
 
 
-_FIELD_BY_LABEL = {layout.section.id: _field_by_label(layout) for layout in LAYOUT}
+_FIELD_BY_LABEL = {
+    (layout.section.id, record_format): _field_by_label(layout, record_format)
+    for layout in LAYOUT
+    for record_format in range(1, RECORD_FORMAT + 1)
+}
 _LABEL_BY_FIELD = {
     layout.section.id: layout.labels | {KILLED_BY_FIELD: KILLED_BY, REASON_FIELD: REASON}
     for layout in LAYOUT
 }
 # Labels under the table for one of its rows: `**P2 Killed by**: …`
-_ROW_LABELS = {REFERENCES: "references", KILLED_BY: KILLED_BY_FIELD, REASON: REASON_FIELD}
+_ROW_LABELS = {
+    OUTCOMES: "outcomes",
+    REFERENCES: "references",
+    KILLED_BY: KILLED_BY_FIELD,
+    REASON: REASON_FIELD,
+}
 
 
 def find_field(
-    label: str, item: OpenItem | None, rows: Mapping[str, OpenItem]
+    label: str,
+    item: OpenItem | None,
+    rows: Mapping[str, OpenItem],
+    record_format: int = RECORD_FORMAT,
 ) -> tuple[OpenItem, str, str | None] | None:
     """Return the field that a label names, in the open item or in a row of the table above.
 
@@ -157,10 +175,12 @@ def find_field(
     """
     if item:
         section_id = item.section.id
-        names = _FIELD_BY_LABEL[section_id]
+        names = _FIELD_BY_LABEL[section_id, record_format]
         field = names.get(label) or names.get(fold_label(label))
         return (item, field, _LABEL_BY_FIELD[section_id].get(field)) if field else None
     for ending, name in _ROW_LABELS.items() if rows else ():
+        if ending == OUTCOMES and record_format < RECORD_FORMAT:
+            continue
         if label.casefold().endswith(f" {ending.casefold()}"):
             row = rows.get(label[: -len(ending) - 1])
             if row:
@@ -222,11 +242,12 @@ class TextPart(NamedTuple):
 class TextReader:
     """The reader for the text under the latest heading."""
 
-    def __init__(self, opened: list[OpenItem], notes: ParseNotes) -> None:
+    def __init__(self, opened: list[OpenItem], notes: ParseNotes, record_format: int) -> None:
         self.columns: tuple[str, ...] | None = None
         self.says_none_registered = False
         # "none" in other words than ours; harmless, unless there are anomalies
         self.empty_register_notes: list[ParseNote] = []
+        self._record_format = record_format
         self._opened = opened
         self._notes = notes
         self._section: Section | None = None
@@ -291,6 +312,9 @@ class TextReader:
         self._rows = {row.id: row for row in reversed(rows)} | self._rows
         return True
 
+    def _find(self, label: str) -> tuple[OpenItem, str, str | None] | None:
+        return find_field(label, self._item, self._rows, self._record_format)
+
     # Fields
 
     def _paragraph(self, part: TextPart) -> None:
@@ -338,7 +362,7 @@ class TextReader:
 
     def _ends_list(self, label: Label) -> bool:
         """Return whether bold words end a list: a label of the item, or another item's ID."""
-        if find_field(label.text, self._item, self._rows):
+        if self._find(label.text):
             return True
         is_listed = self._field is not None and self._field.kind is FieldKind.OUTCOMES
         return self._is_item(label.text) and not is_listed
@@ -355,7 +379,7 @@ class TextReader:
         item = self._item
         if item and read_kill_field(item.section, label.text, label.rest) is not None:
             return label
-        field = find_field(label.text, item, self._rows)
+        field = self._find(label.text)
         if field and field[1] == REASON_FIELD and fold_label(label.text) == REASON.casefold():
             is_killed = field[0].is_killed or KILLED_BY_FIELD in field[0].fields
             return label if is_killed else None
@@ -365,7 +389,7 @@ class TextReader:
         """Open the field that a heading such as `#### Mechanism` names, if it names one."""
         words, rest = split_key(text) or (text, "")
         words = words.strip("*_ \t")
-        if not self._owner or not find_field(words, self._owner, {}):
+        if not self._owner or not find_field(words, self._owner, {}, self._record_format):
             return False
         self._item = self._owner
         label = Label(words, rest, f"#### {text}", is_canonical=False)
@@ -375,7 +399,7 @@ class TextReader:
         return True
 
     def _open_field(self, label: Label, raw: str, line: int, place: str) -> None:
-        found = find_field(label.text, self._item, self._rows)
+        found = self._find(label.text)
         item, name, layout_label = found or (self._item, None, None)
         section = item.section if item else self._section
         self._field = opened = OpenField("", label.text, FieldKind.TEXT, line, raw)

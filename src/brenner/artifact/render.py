@@ -27,15 +27,16 @@ from brenner.artifact.model import (
     ID_COLUMN,
     KILLED_BY,
     LAYOUT,
+    LAYOUT_BY_SECTION,
     NONE_REGISTERED,
     REASON,
-    REFERENCES,
     Artifact,
     Item,
     SectionLayout,
     in_display_order,
     prediction_columns,
 )
+from brenner.artifact.results import format_result
 from brenner.markdown.escape import escape, escape_cell, escape_word, render_table
 from brenner.protocol.delta.schema import (
     ANOMALY_REGISTER,
@@ -99,14 +100,16 @@ def _render_predictions(artifact: Artifact) -> Iterator[str]:
     rows = artifact.sections[PREDICTIONS_TABLE.id]
     columns = prediction_columns(artifact)
     header = (ID_COLUMN, CONDITION_COLUMN, *map(escape_word, columns))
+    labels = LAYOUT_BY_SECTION[PREDICTIONS_TABLE.id].labels
     yield render_table(header, (_table_row(row, columns) for row in rows))
     for row in rows:
-        if row.references:
-            prefix = f"{escape_word(row.id)} "
-            label, is_killed = f"{prefix}{REFERENCES}", row.killed is not None
-            yield _render_field(label, FieldKind.REFERENCES, row.references, is_killed)
+        prefix = f"{escape_word(row.id)} "
+        for name, label in labels.items():
+            if name in row.fields:
+                kind, value = PREDICTIONS_TABLE.fields[name].kind, row.fields[name]
+                yield _render_field(f"{prefix}{label}", kind, value, row.killed is not None)
         if row.killed:
-            yield from _render_kill(row, f"{escape_word(row.id)} ")
+            yield from _render_kill(row, prefix)
 
 
 def _table_row(row: Item, columns: list[str]) -> list[str]:
@@ -116,12 +119,23 @@ def _table_row(row: Item, columns: list[str]) -> list[str]:
     return [f"~~{cell}~~" if cell else "" for cell in cells] if row.killed else cells
 
 
+# These kinds have one entry per line.
+_LIST_OF_ENTRIES = (
+    FieldKind.OUTCOMES,
+    FieldKind.DESCRIPTIONS,
+    FieldKind.REFERENCES,
+    FieldKind.RESULTS,
+)
+
+
 def _render_field(label: str, kind: FieldKind, value: Any, killed: bool) -> str:
-    if kind is FieldKind.OUTCOMES or kind is FieldKind.REFERENCES:
-        if kind is FieldKind.OUTCOMES:
-            entries = [format_outcome(key, outcome) for key, outcome in sort_outcomes(value)]
-        else:
+    if kind in _LIST_OF_ENTRIES:
+        if kind is FieldKind.REFERENCES:
             entries = [format_reference(reference) for reference in value]
+        elif kind is FieldKind.RESULTS:
+            entries = [format_result(result) for result in value]
+        else:
+            entries = [format_outcome(key, outcome) for key, outcome in sort_outcomes(value)]
         lines = [f"- ~~{entry}~~" if killed else f"- {entry}" for entry in entries]
         return "\n".join([f"**{label}**:", "", *lines])
     if kind is FieldKind.TEXT or kind is FieldKind.CHOICE:

@@ -27,6 +27,7 @@ from brenner.artifact.model import (
     KillRecord,
     Metadata,
     Reference,
+    Result,
     Value,
     total_score,
 )
@@ -79,8 +80,13 @@ def encoded_texts(values: Mapping[K, V], encode: Callable[[V], str]) -> Iterator
 
 
 def decode_element(encoded: Any) -> Any:
-    """Decode a field's value or a list element. Only references are encoded as lists."""
-    return Reference(*encoded) if type(encoded) is list else encoded
+    """Decode a field's value or a list element. A reference or a result is encoded as a list."""
+    if type(encoded) is not list:
+        return encoded
+    if len(encoded) == len(Reference._fields):
+        return Reference(*encoded)
+    parts: list[Any] = [tuple(part) if type(part) is list else part for part in encoded]
+    return Result(*parts)
 
 
 # Blame: per path the latest change, and the index of the part with the earlier ones
@@ -219,7 +225,7 @@ def _decode_stated(text: str) -> StatedValues:
 
 # The state as text
 
-FORMAT = 1
+FORMAT = 2
 _FROZEN_METADATA = ("roster", "research_program", "extra")
 
 
@@ -328,7 +334,7 @@ def _decode_item(item_id: str, values: dict[str, Any], killed: list[str] | None 
 def _freeze(value: list[Any] | dict[str, Any]) -> Value:
     if isinstance(value, dict):
         return MappingProxyType(value)
-    return tuple([Reference(*each) if type(each) is list else each for each in value])
+    return tuple(map(decode_element, value))
 
 
 # Conflicts and versions

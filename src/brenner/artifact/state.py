@@ -15,7 +15,15 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Metadata, Reference, has_content
+from brenner.artifact.model import (
+    ITEM_SECTIONS,
+    Artifact,
+    Item,
+    Metadata,
+    Reference,
+    Result,
+    has_content,
+)
 from brenner.limits import MOST_BLOCKS
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import ADD, SECTIONS, Delta
@@ -130,10 +138,10 @@ def _source_json(source: Source) -> dict[str, object]:
 
 
 def _value_json(value: object) -> object:
-    """Return a value as JSON: a list of texts, or a list of references as objects."""
+    """Return a value as JSON: a list of texts, or one of references or results as objects."""
     if not isinstance(value, tuple):
         return value
-    return [each._asdict() if isinstance(each, Reference) else each for each in value]
+    return [each._asdict() if isinstance(each, Reference | Result) else each for each in value]
 
 
 # Lazy and copy-on-write mappings

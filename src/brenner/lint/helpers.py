@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from brenner.artifact.model import LAYOUT_BY_SECTION, Item, item_sort_key
 from brenner.lazy_pattern import lazy_pattern
 from brenner.limits import MOST_BLOCK_BYTES
+from brenner.protocol.delta.field_checks import is_ascending, is_blank
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import RESEARCH_THREAD, Delta, Operation, Section
-from brenner.protocol.delta.validate import is_ascending, is_blank, validate_delta
+from brenner.protocol.delta.validate import validate_delta
 from brenner.protocol.grammar import ANCHOR, CITED_SECTIONS, MOJIBAKE_SECTION_SIGN
 from brenner.text import closest_certain
 

@@ -11,7 +11,7 @@ from brenner.artifact.parse import parse_artifact
 from brenner.diagnostics.codes import lint_sections as sections
 from brenner.diagnostics.codes import lint_structure as structure
 from brenner.diagnostics.model import Diagnostic, Summary, worst_first
-from brenner.lint import rules_cross, rules_sections, rules_structure
+from brenner.lint import rules_cross, rules_results, rules_sections, rules_structure
 from brenner.lint.context import LintContext, SourceText, make_context, make_file_context
 from brenner.lint.helpers import enough_items, field_present, status_valid, thread_field_present
 from brenner.lint.rules_cross import QUESTIONS
@@ -52,7 +52,7 @@ RULES: dict[str, Rule] = {
     "ER-002": partial(thread_field_present, structure.ER_002, "context"),
     "WR-001": partial(thread_field_present, structure.WR_001, "anchors"),
     "IR-001": partial(thread_field_present, structure.IR_001, "why_it_matters"),
-    "EH-001": partial(enough_items, sections.EH_001, HYPOTHESIS_SLATE),
+    "EH-001": rules_results.enough_hypotheses,
     "EH-002": rules_sections.not_too_many_hypotheses,
     "EH-003": rules_sections.third_alternative_present,
     "EH-004": partial(field_present, sections.EH_004, HYPOTHESIS_SLATE, "claim"),
@@ -65,6 +65,7 @@ RULES: dict[str, Rule] = {
     "EP-003": rules_sections.hypothesis_columns_present,
     "WP-001": rules_sections.prediction_cells_differ,
     "WP-002": rules_sections.prediction_ids_well_formed,
+    "WP-003": partial(rules_results.outcomes_declared, sections.WP_003, PREDICTIONS_TABLE),
     "IP-001": rules_sections.third_alternative_predicted,
     "ET-001": partial(enough_items, sections.ET_001, DISCRIMINATIVE_TESTS),
     "ET-002": partial(field_present, sections.ET_002, DISCRIMINATIVE_TESTS, "procedure"),
@@ -72,8 +73,11 @@ RULES: dict[str, Rule] = {
     "WT-001": partial(field_present, sections.WT_001, DISCRIMINATIVE_TESTS, "potency_check"),
     "WT-002": rules_sections.ranked_by_score,
     "WT-003": rules_sections.scores_complete,
+    "WT-004": partial(rules_results.outcomes_declared, sections.WT_004, DISCRIMINATIVE_TESTS),
+    "WT-005": rules_results.results_have_verdict,
     "IT-001": rules_sections.discriminated_hypotheses_named,
     "IT-002": partial(field_present, sections.IT_002, DISCRIMINATIVE_TESTS, "feasibility"),
+    "IT-003": rules_results.results_have_evidence,
     "EA-001": partial(enough_items, sections.EA_001, ASSUMPTION_LEDGER),
     "EA-002": rules_sections.scale_check_present,
     "EA-003": partial(field_present, sections.EA_003, ASSUMPTION_LEDGER, "statement"),

@@ -139,8 +139,8 @@ def predicted_hypotheses_exist(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def discriminated_hypotheses_exist(context: LintContext) -> Iterator[Diagnostic]:
-    """WT-101: one violation per hypothesis, in the text or in the outcomes. Skip the rule
-    without a slate.
+    """WT-101: one violation per hypothesis, in the text, the outcomes or the results. Skip the
+    rule without a slate.
     """
     is_whole = context.has_all_items
     for test in (
@@ -160,6 +160,10 @@ def discriminated_hypotheses_exist(context: LintContext) -> Iterator[Diagnostic]
             kept = known_outcomes(outcomes, context.hypotheses) if is_whole else None
             payload = replacement_payload("expected_outcomes", kept)
             yield from with_edit_fix(found, context, DISCRIMINATIVE_TESTS, test, payload)
+        judged = (name for each in test.results for name in (*each.contradicts, *each.supports))
+        for name in dict.fromkeys(judged):
+            if name not in context.hypotheses and name not in named and name not in outcomes:
+                yield context.unknown_reference(codes.WT_101, test, "results", other=name)
 
 
 def scale_check_has_numbers(context: LintContext) -> Iterator[Diagnostic]:
@@ -250,8 +254,12 @@ def _texts(item: Item, names: Iterable[str] | None = None) -> Iterator[tuple[str
             yield name, value
         elif name == "anchors":
             yield from ((name, anchor) for anchor in item.listed(name))
-        elif name in ("predictions", "expected_outcomes"):
+        elif name in ("predictions", "expected_outcomes", "outcomes"):
             yield from ((name, text) for text in item.mapped(name).values())
+        elif name == "results":
+            for result in item.results:
+                texts = (result.outcome, *result.evidence, result.note or "")
+                yield from ((name, text) for text in texts)
 
 
 # Questions that only people can judge. No rule checks them; every report lists all of them.

@@ -14,13 +14,13 @@ from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.lazy_pattern import lazy_pattern
 from brenner.lint.helpers import find_misplaced
 from brenner.markdown.front_matter import read_front_matter
+from brenner.protocol.delta.field_checks import is_blank
 from brenner.protocol.delta.schema import (
     ANOMALY_REGISTER,
     PREDICTIONS_TABLE,
     SECTIONS,
     Section,
 )
-from brenner.protocol.delta.validate import is_blank
 from brenner.protocol.grammar import ISO_TIME, ITEM_ID
 from brenner.protocol.thread_ids import check_thread_id
 from brenner.text import did_you_mean

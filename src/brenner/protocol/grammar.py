@@ -80,6 +80,10 @@ ANCHOR = lazy_pattern(
     rf"(?:{_SOURCE}(?:,? {_SOURCE})*(?: \[inference\])?|inference|\[inference\]|\[axiomatic\]"
     r"|\[external:[ \t]*[^\]\s][^\]\n]*\])"
 )
+# R26: a file as evidence of a result, with the SHA-256 of its content
+EVIDENCE_FILE = lazy_pattern(r"file:(?P<path>[^#\s][^#\n]*)#sha256=(?P<sha256>[0-9a-f]{64})")
+# R27: the key of a declared outcome
+OUTCOME_KEY = lazy_pattern(r"[a-z0-9_-]{1,32}")
 # The two bytes of § decoded as Mac Roman or as Latin-1
 MOJIBAKE_SECTION_SIGN = lazy_pattern("¬ß|Â§")
 # companion, Anchors: the sections that a sentence or an anchor cites, one or a range

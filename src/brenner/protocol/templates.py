@@ -8,6 +8,7 @@ from brenner.markdown.escape import one_paragraph
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
+    POTENCIES,
     RESEARCH_THREAD,
     Delta,
     Field,
@@ -57,6 +58,8 @@ def compose_body(
 _SAMPLES: dict[FieldKind, object] = {
     FieldKind.ANCHORS: ["inference"],
     FieldKind.ITEMS: ["H1"],
+    FieldKind.DESCRIPTIONS: {"outcome_1": placeholder("what one sees")},
+    FieldKind.RESULTS: [{"outcome": placeholder("what was observed"), "potency": POTENCIES[-1]}],
 }
 
 

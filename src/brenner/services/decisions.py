@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from brenner.artifact.merge.engine import merge
+from brenner.artifact.model import uses_new_fields
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.state import BlockOutcome
 from brenner.diagnostics.codes import artifacts as codes
@@ -16,6 +17,7 @@ from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, Un
 from brenner.markdown.escape import one_paragraph
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.compiled import read_compiled
+from brenner.protocol.delta.schema import RECORD_FORMAT
 from brenner.protocol.message_types import DELTA, KICKOFF
 from brenner.protocol.messages import Message, StoredMessage, content_hash, iso, thread_order_key
 from brenner.services.publish import (
@@ -228,7 +230,8 @@ def _adopted_version(
 ) -> CompiledVersion:
     """Return the version: the artifact in Brenner's format, with nothing merged into it."""
     try:
-        before = parse_adopted_artifact(compiled, record.version - 1)
+        before = parse_adopted_artifact(compiled, record.version - 1, RECORD_FORMAT)
+        record = record._replace(format=RECORD_FORMAT if uses_new_fields(before) else 1)
         state = adopt_artifact(history.state, record, [compiled])
     except VersionMismatch as error:
         raise _adopt_error(history, str(error)) from None

@@ -79,13 +79,12 @@ def preview_merge(
     messages = [*unread, UNSENT._replace(message=message)]
     given = list(references_in(messages[-1])) if project else []
     if project is None or not given:
-        entries = _last_message_entries(state, messages, NO_OTHER_SESSIONS)
+        entries = _last_message_entries(state, messages, operator, NO_OTHER_SESSIONS)
         warnings += (found for entry in entries for found in _block_warnings(entry))
         return MergePreview(tuple(warnings), tuple(entries))
     sessions = SessionIndex(Workspace(mailbox, project, operator))
-    entries = _last_message_entries(
-        state, messages, reachable_references(state.artifact, messages, sessions)
-    )
+    elsewhere = reachable_references(state.artifact, messages, sessions)
+    entries = _last_message_entries(state, messages, operator, elsewhere)
     warnings += (found for entry in entries for found in _block_warnings(entry))
     applied = {entry.block for entry in entries if entry.state is BlockOutcome.APPLIED}
     for block, place, edge in given:
@@ -130,10 +129,10 @@ def _if_sent_as_delta(found: Diagnostic) -> Diagnostic:
 
 
 def _last_message_entries(
-    state: State, messages: list[StoredMessage], elsewhere: OtherSessions
+    state: State, messages: list[StoredMessage], operator: str, elsewhere: OtherSessions
 ) -> list[Entry]:
     """Return the ledger entries of the last message's blocks."""
-    ledger = merge(state, messages, elsewhere=elsewhere).ledger
+    ledger = merge(state, messages, operator=operator, elsewhere=elsewhere).ledger
     return with_own_numbers(ledger, messages[-1], state.artifact)
 
 

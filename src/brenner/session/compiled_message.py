@@ -253,7 +253,9 @@ def _value_text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, tuple):
-        return ", ".join(" ".join(each) if isinstance(each, Reference) else each for each in value)
+        return ", ".join(
+            " ".join(each) if isinstance(each, Reference) else str(each) for each in value
+        )
     if isinstance(value, Mapping):
         return ", ".join(f"{key}: {each}" for key, each in value.items())
     return str(value)

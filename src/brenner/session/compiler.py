@@ -80,6 +80,7 @@ def compile_batch(
         status="closed" if close and not left else "",
         conflicts=open_conflicts(merged.conflicts),
         references_left_out=merged.left_out,
+        format=merged.record_format,
     )
     version = finish_version(history.state.artifact, merged.artifact, record, compiler.source)
     return version._replace(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from brenner.artifact.merge.draft import LeftOutReference
 from brenner.lazy_pattern import lazy_pattern
 from brenner.named_tuple import NamedTuple
-from brenner.protocol.delta.schema import HYPOTHESIS_SLATE
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RECORD_FORMAT
 from brenner.protocol.messages import iso
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from brenner.protocol.independent_round import IndependentRound
     from brenner.protocol.thread_ids import ThreadKind
 
-FORMAT = 1
 _HASH = lazy_pattern(r"[0-9a-f]{64}", re.ASCII)
 _MOST_NUMBER = 2**53  # integers that every JSON parser represents exactly
 
@@ -58,7 +57,8 @@ class VersionRecord(NamedTuple):
     """Record of one version.
 
     `base` is the version before it, None for a first one. `adopted` is the message of another
-    program whose artifact this version takes over unchanged.
+    program whose artifact this version takes over unchanged. `format` is the earliest one that
+    rebuilds the version, so that older programs can read as many versions as possible.
     """
 
     version: int
@@ -72,7 +72,7 @@ class VersionRecord(NamedTuple):
     conflicts: tuple[OpenConflict, ...] = ()
     references_left_out: tuple[LeftOutReference, ...] = ()
     adopted: CompiledMessageRef | None = None
-    format: int = FORMAT
+    format: int = 1
 
 
 class UnreadableRecordError(ValueError):
@@ -106,8 +106,8 @@ def read_record(text: str) -> VersionRecord:
     except (ValueError, RecursionError):
         _raise_unreadable("it is not JSON")
     number = value.get("format") if isinstance(value, dict) else None
-    if isinstance(number, int) and number > FORMAT:
-        _raise_unreadable(f"its format {number} is newer than this program's {FORMAT}")
+    if isinstance(number, int) and number > RECORD_FORMAT:
+        _raise_unreadable(f"its format {number} is newer than this program's {RECORD_FORMAT}")
     record: VersionRecord = _parse_object(value, VersionRecord, "it")
     if render_record(record) != text.removesuffix("\n"):
         _raise_unreadable("it is not canonical JSON with the known keys")

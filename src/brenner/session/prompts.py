@@ -153,7 +153,11 @@ def _section_lines(prompt: Prompt) -> Iterator[str]:
     for section in prompt.sections:
         needed = [field for field in section.fields.values() if field.required]
         # References are the same everywhere: listed once
-        optional_fields = (field for field in section.fields.values() if not field.required)
+        optional_fields = (
+            field
+            for field in section.in_format(1).fields.values()  # results come with their commands
+            if not field.required
+        )
         others = [field for field in optional_fields if field.kind is not FieldKind.REFERENCES]
         optional = f" Optional: {_field_list(others)}." if others else ""
         ids = f"{section.prefix}1, {section.prefix}2, …"

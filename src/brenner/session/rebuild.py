@@ -116,6 +116,7 @@ def rebuild(
             posted,
             operator=record.operator,
             elsewhere=left_out,
+            record_format=record.format,
         )
         after = merged.state
     if after.artifact.metadata.version != record.version:
@@ -195,7 +196,7 @@ def adopt_artifact(
     late = [entry for entry in record.messages if _parse_time(entry.at) > last]
     if late:
         _raise_mismatch(f"it marks message {late[0].id} as read, which is later than its artifact")
-    artifact = parse_adopted_artifact(found[0], wanted.version)
+    artifact = parse_adopted_artifact(found[0], wanted.version, record.format)
     first = iso(min((_parse_time(entry.at) for entry in record.messages), default=last))
     thread_id = state.artifact.metadata.session_id or ""
     after = adopted_state(thread_id, artifact, last, wanted.id)
@@ -212,12 +213,12 @@ def adopt_artifact(
     )
 
 
-def parse_adopted_artifact(compiled: StoredMessage, version: int) -> Artifact:
+def parse_adopted_artifact(compiled: StoredMessage, version: int, record_format: int) -> Artifact:
     """Parse the artifact in a COMPILED message that another program posted."""
     inline = read_compiled(compiled.message).inline
     if inline is None:
         _raise_mismatch(f"message {compiled.id} does not contain an artifact")
-    artifact = parse_artifact(inline).artifact
+    artifact = parse_artifact(inline, record_format).artifact
     errors = [found for found in lint(artifact).violations if found.id in _ID_RULES]
     if errors:
         _raise_mismatch(f"the artifact in message {compiled.id}: {errors[0].message}")

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 
 from brenner.artifact.diff import field_label
 from brenner.artifact.html import mentioned_names
-from brenner.artifact.model import LAYOUT_BY_SECTION, SCORE_LABELS, Item, Reference, total_score
+from brenner.artifact.model import (
+    LAYOUT_BY_SECTION,
+    SCORE_LABELS,
+    Item,
+    Reference,
+    Result,
+    total_score,
+)
 from brenner.artifact.state import NO_BLAME, Blame, Change, Conflict
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import (
@@ -245,6 +252,9 @@ def _names_in_value(value: object) -> Iterator[str]:
     elif isinstance(value, Reference):
         yield value.item
         yield f"{value.session}{_SEPARATOR}{value.item}"
+    elif isinstance(value, Result):
+        yield from (*value.contradicts, *value.supports)
+        yield from _names_in_value((value.outcome, value.note or "", value.evidence))
     elif isinstance(value, Mapping):
         for key, each in value.items():
             yield key

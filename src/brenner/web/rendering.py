@@ -21,7 +21,7 @@ from markupsafe import Markup, escape
 from brenner import __version__
 from brenner.artifact.diff import value_text
 from brenner.artifact.html import LinkTargets, entry_html, lines_html, prose_html, text_html
-from brenner.artifact.model import Reference
+from brenner.artifact.model import Reference, Result, freeze_element
 from brenner.diagnostics.labels import LABELS
 from brenner.lazy_pattern import lazy_pattern
 from brenner.named_tuple import NamedTuple
@@ -243,9 +243,9 @@ def field_of(section: str, name: str) -> Field:
 
 
 def from_json(value: object) -> object:
-    """Return a value of the artifact from its JSON, in which a reference is an object."""
-    if isinstance(value, dict) and value.keys() == set(Reference._fields):
-        return Reference(**value)
+    """Return a value of the artifact from its JSON: references and results are objects there."""
+    if isinstance(value, dict) and value.keys() in (set(Reference._fields), set(Result._fields)):
+        return freeze_element(value)
     if isinstance(value, list):
         return tuple(map(from_json, value))
     return value

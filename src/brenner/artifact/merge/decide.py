@@ -48,6 +48,7 @@ from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
     KILL,
     PREDICTIONS_TABLE,
+    RESEARCH_THREAD,
     SECTIONS,
     Delta,
     DeltaBlock,
@@ -202,12 +203,12 @@ class BlockDecision(NamedTuple):
 
 
 def decide(
-    resolved: ResolvedIds, draft: ArtifactDraft, author: AuthorHistoryBuilder
+    resolved: ResolvedIds, draft: ArtifactDraft, author: AuthorHistoryBuilder, operator: str
 ) -> tuple[list[BlockDecision], Mapping[int, str]]:
     """Decide about all blocks of a message. Return also the ID that each ADD receives."""
     invalidated: dict[int, int] = {}
     while True:
-        attempt = _DecisionPass(resolved, draft, author, invalidated)
+        attempt = _DecisionPass(resolved, draft, author, operator, invalidated)
         decisions = [attempt.decide(block) for block in resolved.message.blocks]
         more = attempt.newly_invalidated()
         if not more:
@@ -230,12 +231,14 @@ class _DecisionPass:
         resolved: ResolvedIds,
         draft: ArtifactDraft,
         author: AuthorHistoryBuilder,
+        operator: str,
         invalidated: Mapping[int, int],
     ) -> None:
         self.numbers = {number: first.item_id for number, first in resolved.originals.items()}
         self._resolved = resolved
         self._draft = draft
         self._author = author
+        self._is_operator = resolved.message.posted.message.sender == operator
         self._invalidated = invalidated
         self._refused = {b.number for b in resolved.message.blocks if b.delta is None}
         self._counts = dict(draft.counts)
@@ -365,6 +368,8 @@ class _DecisionPass:
     ) -> tuple[LazyDiagnostic, ...]:
         """Return the reasons why the artifact's state forbids the block."""
         operation, section, target_id = delta.operation, delta.section, delta.target_id or ""
+        if section == RESEARCH_THREAD.id and not self._is_operator:
+            return tuple(_operator_fields(block, delta))
         if operation is EDIT and self._is_killed(meanings[target_id]):
             return (partial(self._killed_diagnostic, block, ("target_id",), target_id),)
         if section == PREDICTIONS_TABLE.id and operation is not KILL:
@@ -416,6 +421,14 @@ class _DecisionPass:
             self._killed.add(target)
             # An item that a later block adds does not count as active yet.
             self._active -= is_hypothesis and (isinstance(target, str) or target < number)
+
+
+def _operator_fields(block: DeltaBlock, delta: Delta) -> Iterator[LazyDiagnostic]:
+    """Yield the reasons against a block that sets a field which only the operator may set (R29)."""
+    for name, field in SECTIONS[delta.section].fields.items():
+        if field.operator_only and name in delta.payload:
+            code, path = merging_codes.OPERATOR_ONLY_FIELD, ("payload", name)
+            yield partial(block_diagnostic, block, code, path, name=name)
 
 
 def _duplicate_diagnostic(block: DeltaBlock, first: AppliedBlock) -> Diagnostic:

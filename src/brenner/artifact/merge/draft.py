@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from brenner.artifact.model import (
     ITEM_SECTIONS,
+    NO_FIELDS,
     NOT_APPLICABLE,
     Artifact,
     Fields,
@@ -20,6 +21,7 @@ from brenner.artifact.model import (
     KillRecord,
     Reference,
     Value,
+    freeze_element,
     has_content,
     item_sort_key,
 )
@@ -39,6 +41,7 @@ from brenner.artifact.state import (
     latest_version_before,
 )
 from brenner.named_tuple import NamedTuple
+from brenner.protocol.delta.field_checks import WHITE_SPACE, is_blank
 from brenner.protocol.delta.schema import (
     EDIT,
     HYPOTHESIS_SLATE,
@@ -51,7 +54,6 @@ from brenner.protocol.delta.schema import (
     FieldKind,
     Section,
 )
-from brenner.protocol.delta.validate import WHITE_SPACE, is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -207,12 +209,8 @@ def is_list(item_id: str, name: str) -> bool:
 def to_mutable(kind: FieldKind, value: object) -> object:
     """Return the mutable form of a frozen value or of a value from a payload."""
     if kind in LIST_KINDS:
-        return dict.fromkeys(map(_to_reference, cast("list[object]", value)))
+        return dict.fromkeys(map(freeze_element, cast("list[object]", value)))
     return dict(cast("Mapping[str, object]", value)) if kind in MAP_KINDS else value
-
-
-def _to_reference(each: object) -> object:
-    return Reference(**each) if isinstance(each, dict) else each
 
 
 def to_frozen(kind: FieldKind, value: object) -> Value:
@@ -415,7 +413,7 @@ class ArtifactDraft:
     def _edit_list(
         self, item_id: str, name: str, payload: Mapping[str, Any], by: Source, base: int
     ) -> None:
-        given = dict.fromkeys(map(_to_reference, payload[name]))
+        given = dict.fromkeys(map(freeze_element, payload[name]))
         is_whole = is_replaced(name, payload)
         fields, changes = self.mutable_item(item_id)
         standing = cast("dict[object, None]", fields.setdefault(name, {}))
@@ -449,6 +447,12 @@ class ArtifactDraft:
             for row in self._order[PREDICTIONS_TABLE.id]:
                 if self.items[row].killed is None:
                     self.set(row, ("predictions", item_id), NOT_APPLICABLE, by, by.version)
+
+    def fields_of(self, item_id: str) -> Mapping[str, object]:
+        """Return the fields of an item in their mutable or frozen form; none for a new item."""
+        mutable = self._mutable_items.get(item_id)
+        item = self.items.get(item_id)
+        return mutable[0] if mutable else item.fields if item else NO_FIELDS
 
     def references_of(self, item_id: str) -> Iterable[Reference]:
         item = self._mutable_items.get(item_id)

@@ -6,10 +6,17 @@ by the order of R9 and processed one after the other.
 
 from __future__ import annotations
 
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
-from brenner.artifact.merge.decide import BlockDecision, block_diagnostic, decide, finalise_blocks
+from brenner.artifact.merge.decide import (
+    MAX_REPORTED,
+    BlockDecision,
+    block_diagnostic,
+    decide,
+    finalise_blocks,
+)
 from brenner.artifact.merge.draft import (
     NO_OTHER_SESSIONS,
     ArtifactDraft,
@@ -22,13 +29,22 @@ from brenner.artifact.merge.draft import (
 )
 from brenner.artifact.merge.resolve import (
     DeltaMessage,
+    JsonPath,
     KickoffMessage,
     ResolvedIds,
     base_version,
     parse_posted,
     resolve_ids,
 )
-from brenner.artifact.model import LAYOUT, Artifact, KillRecord, Reference
+from brenner.artifact.model import (
+    LAYOUT,
+    Artifact,
+    KillRecord,
+    Reference,
+    Result,
+    uses_new_fields,
+)
+from brenner.artifact.results import result_from_payload, with_verdict
 from brenner.artifact.state import (
     APPLIED,
     KICKOFF,
@@ -47,6 +63,7 @@ from brenner.artifact.state import (
 )
 from brenner.diagnostics.codes import lint_sections as lint_sections_codes
 from brenner.diagnostics.codes import merging as merging_codes
+from brenner.diagnostics.codes.deltas import UNDECLARED_OUTCOME
 from brenner.diagnostics.codes.messages import QUESTION_FROM_TITLE
 from brenner.diagnostics.codes.publishing import AP_009
 from brenner.diagnostics.truncate import truncate_for_blocks, truncate_for_message
@@ -59,11 +76,17 @@ from brenner.protocol.delta.schema import (
     EDIT,
     HYPOTHESIS_SLATE,
     KILL,
+    OUTCOME_FIELDS,
+    POTENCY_FAILED,
+    RECORD_FORMAT,
     RESEARCH_THREAD,
     SECTIONS,
     Delta,
     DeltaBlock,
+    Section,
+    undeclared_outcomes,
 )
+from brenner.protocol.delta.validate import undeclared_words
 from brenner.protocol.messages import StoredMessage, iso, thread_order_key
 from brenner.protocol.roster_config import roster_json
 
@@ -115,12 +138,14 @@ _MAX_REPORTED_EDITS = 10
 class MergeRun:
     """A merge in progress: the messages since the last version are applied to a draft."""
 
-    def __init__(self, state: State, elsewhere: OtherSessions) -> None:
+    def __init__(self, state: State, elsewhere: OtherSessions, operator: str) -> None:
         metadata = state.artifact.metadata
         self.ledger: list[Entry] = []
         self.warnings: list[Diagnostic] = []
         self.senders: dict[str, int] = {}
         self.left_out: list[LeftOutReference] = []
+        self.uses_new_fields = False
+        self._operator = operator
         self._state = state
         self._version = (metadata.version or 0) + 1
         self._draft = ArtifactDraft(state)
@@ -211,6 +236,7 @@ class MergeRun:
         posted = message.posted
         sender = posted.message.sender
         self.senders.setdefault(sender, posted.id)
+        self.uses_new_fields |= any(map(_has_new_fields, message.blocks))
         base = self._base(message)
         author = self._authors.setdefault(
             sender, AuthorHistoryBuilder(self._state.authors.get(sender))
@@ -218,7 +244,7 @@ class MergeRun:
         draft = self._draft
         is_sealed = bool(self._is_independent) and self._is_before_first_version(posted)
         resolved = resolve_ids(message, base, draft, author, is_sealed=is_sealed)
-        decisions, numbers = decide(resolved, draft, author)
+        decisions, numbers = decide(resolved, draft, author, self._operator)
         final = list(finalise_blocks(resolved, decisions, numbers, draft))
         lines = {each.block.number: each.block.fence.line for each in final}
         diagnostics = truncate_for_blocks(self._apply_all(final, posted, base), lines)
@@ -285,6 +311,9 @@ class MergeRun:
         found = []
         if "references" in payload:
             payload, found = self._without_cycles(final, posted)
+        if "outcomes" in section.fields:
+            payload, more = self._with_results(final._replace(payload=payload), section)
+            found += more
         if delta.operation is ADD:
             self._draft.add(item_id, section, payload, by, (posted.at, posted.id))
             return found
@@ -301,6 +330,25 @@ class MergeRun:
             )
             found.append(conflict)
         return found
+
+    def _with_results(
+        self, final: BlockDecision, section: Section
+    ) -> tuple[Mapping[str, object], list[Diagnostic]]:
+        """Return the payload with a verdict in each result (R26), and warnings about outcomes.
+
+        Outcomes are those that the item has once the payload is applied.
+        """
+        item_id, payload, name = final.item_id or "", final.payload, OUTCOME_FIELDS[section]
+        item = self._draft.fields_of(item_id)
+        outcomes = merged_map(item, "outcomes", payload), merged_map(item, name, payload)
+        found = list(_outcome_warnings(final, section, item, outcomes))
+        if "results" not in payload:
+            return payload, found
+        known = list(cast("Iterable[Result]", item.get("results", ())))
+        given = map(result_from_payload, cast("list[dict[str, object]]", payload["results"]))
+        results = [with_verdict(each, known, *outcomes) for each in given]
+        found += _results_without_verdict(final, results, outcomes[0])
+        return {**payload, "results": results}, found
 
     def _without_cycles(
         self, final: BlockDecision, posted: StoredMessage
@@ -352,6 +400,78 @@ class MergeRun:
             yield block_diagnostic(
                 final.block, merging_codes.KILL_OVER_UNSEEN_EDITS, ("target_id",), **words
             )
+
+
+def _has_new_fields(block: DeltaBlock) -> bool:
+    """Return whether a block has a field that only the newest record format knows (R26).
+
+    A rejected one counts too: with the earlier fields it might be applied.
+    """
+    section = SECTIONS.get(block.written("section") or "")
+    payload = block.value.get("payload") if isinstance(block.value, dict) else None
+    if section is None or not isinstance(payload, dict):
+        return False
+    return not section.new_keys.isdisjoint(payload)
+
+
+def merged_map(
+    item: Mapping[str, object], name: str, payload: Mapping[str, object]
+) -> dict[str, str]:
+    """Return a map of an item once a payload is applied."""
+    current = cast("dict[str, str]", item.get(name, {}))
+    if name not in payload:
+        return dict(current)
+    given = cast("dict[str, str]", payload[name])
+    return dict(given) if is_replaced(name, payload) else {**current, **given}
+
+
+def _outcome_warnings(
+    final: BlockDecision,
+    section: Section,
+    item: Mapping[str, object],
+    outcomes: tuple[dict[str, str], dict[str, str]],
+) -> Iterator[Diagnostic]:
+    """Warn of an EDIT of outcomes after a result (R26), and of outcomes not declared (R27).
+
+    `item` has the fields before the block, `outcomes` are the declared and the stated ones after
+    it. For an ADD, the check of the block has reported undeclared outcomes.
+    """
+    if final.block.delta is None or final.block.delta.operation is ADD:
+        return
+    declared, stated = outcomes
+    payload, item_id, name = final.payload, final.item_id or "", OUTCOME_FIELDS[section]
+    for field, now in (("outcomes", declared), (name, stated)):
+        if item.get("results") and field in payload and now != dict(_as_map(item.get(field))):
+            path: JsonPath = ("payload", field)
+            code = merging_codes.OUTCOME_AFTER_RESULT
+            yield block_diagnostic(final.block, code, path, id=item_id, where=field)
+    given = _as_map(payload.get(name)) if "outcomes" not in payload else stated
+    undeclared = undeclared_outcomes(declared, given) if declared else ()
+    for hypothesis, outcome in islice(undeclared, MAX_REPORTED):
+        path = ("payload", name, hypothesis) if name in payload else ("payload", "outcomes")
+        words = undeclared_words(outcome, declared)
+        where = f"payload.{name}.{hypothesis}"
+        yield block_diagnostic(final.block, UNDECLARED_OUTCOME, path, name=where, **words)
+
+
+def _as_map(value: object) -> Mapping[str, str]:
+    return cast("Mapping[str, str]", value or {})
+
+
+def _results_without_verdict(
+    final: BlockDecision, results: list[Result], declared: Mapping[str, str]
+) -> Iterator[Diagnostic]:
+    """Warn of results that say nothing about any hypothesis although their test worked (R26)."""
+    for index, result in enumerate(results[:MAX_REPORTED]):
+        if result.has_verdict or result.potency == POTENCY_FAILED:
+            continue
+        words = {"value": result.outcome, "id": final.item_id or "", "known": "", "suggestion": ""}
+        if declared and result.outcome not in declared:
+            near = undeclared_words(result.outcome, declared)
+            words |= {"known": f" Declared outcomes: {near['known']}."}
+            words |= {"suggestion": near["suggestion"]}
+        code, path = merging_codes.RESULT_WITHOUT_VERDICT, ("payload", "results", index)
+        yield block_diagnostic(final.block, code, path, **words)
 
 
 def _ledger_entry(
@@ -485,12 +605,16 @@ OPERATOR = "Operator"
 
 
 class Merge(NamedTuple):
-    """The next version, not yet published, with the ledger and the warnings."""
+    """The next version, not yet published, with the ledger and the warnings.
+
+    `record_format` is the earliest record format in which the version is the same (R26).
+    """
 
     state: State
     ledger: tuple[Entry, ...]
     warnings: tuple[Diagnostic, ...]
     left_out: tuple[LeftOutReference, ...] = ()
+    record_format: int = 1
 
     @property
     def artifact(self) -> Artifact:
@@ -512,20 +636,23 @@ class Merge(NamedTuple):
         return self.state._replace(versions=(*self.state.versions, version))
 
 
-def merge(
+def merge(  # noqa: PLR0913  (one parameter per fact that is not in the mail)
     state: State,
     messages: Iterable[StoredMessage],
     roster: Collection[str] | None = None,
     operator: str = OPERATOR,
     elsewhere: OtherSessions = NO_OTHER_SESSIONS,
+    *,
+    record_format: int = RECORD_FORMAT,
 ) -> Merge:
     """Merge KICKOFF and DELTA messages. Ignore messages of other types.
 
     All messages must belong to the state's thread. `roster` are the session's agents, if they are
     known from another source than its kickoffs. `elsewhere` are the references of other sessions,
-    through which no reference cycle may be closed.
+    through which no reference cycle may be closed. A version is rebuilt with its record format.
     """
-    read = map(parse_posted, sorted(messages, key=thread_order_key))
+    in_order = sorted(messages, key=thread_order_key)
+    read = (parse_posted(each, record_format) for each in in_order)
     parsed = [each for each in read if each is not None]
     return merge_parsed(state, parsed, roster, operator, elsewhere)
 
@@ -538,7 +665,7 @@ def merge_parsed(
     elsewhere: OtherSessions = NO_OTHER_SESSIONS,
 ) -> Merge:
     """Merge messages that are already parsed and sorted."""
-    current = MergeRun(state, elsewhere)
+    current = MergeRun(state, elsewhere, operator)
     for each in parsed:
         current.take(each)
     after = current.finish()
@@ -548,4 +675,6 @@ def merge_parsed(
         *unknown_agents(current.senders, agents, operator),
         *completeness_warnings(after.artifact, after.has_question),
     )
-    return Merge(after, tuple(current.ledger), warnings, tuple(current.left_out))
+    uses_new = current.uses_new_fields or uses_new_fields(after.artifact)
+    needed = RECORD_FORMAT if uses_new else 1
+    return Merge(after, tuple(current.ledger), warnings, tuple(current.left_out), needed)

@@ -35,8 +35,10 @@ from brenner.protocol.delta.parse import attach_repairs, read_blocks
 from brenner.protocol.delta.schema import (
     ADD,
     KILL,
+    RECORD_FORMAT,
     RESEARCH_THREAD,
     SECTIONS,
+    VERDICT_FIELDS,
     Delta,
     DeltaBlock,
     Field,
@@ -87,19 +89,27 @@ class KickoffMessage(NamedTuple):
     is_independent: bool = False
 
 
-def parse_posted(posted: StoredMessage) -> DeltaMessage | KickoffMessage | None:
-    """Parse a message. Return None for message types that do not change the artifact."""
+def parse_posted(
+    posted: StoredMessage, record_format: int = RECORD_FORMAT
+) -> DeltaMessage | KickoffMessage | None:
+    """Parse a message. Return None for message types that do not change the artifact.
+
+    Payload fields that the record format does not know are unknown fields (R26).
+    """
     subject = parse_subject(posted.message.subject)
     if subject is None:
         return None
     if subject.type == DELTA.name:
-        return _parse_delta_message(posted, subject)
+        return _parse_delta_message(posted, subject, record_format)
     return _parse_kickoff(posted) if subject.type == KICKOFF.name else None
 
 
-def _parse_delta_message(posted: StoredMessage, subject: Subject) -> DeltaMessage:
+def _parse_delta_message(
+    posted: StoredMessage, subject: Subject, record_format: int
+) -> DeltaMessage:
     found = parse_blocks(posted.message.body)
-    deltas = attach_repairs(read_blocks(found, posted.message.thread_id))
+    blocks = read_blocks(found, posted.message.thread_id, record_format)
+    deltas = attach_repairs(blocks, record_format)
     warnings = tuple(check_version_field(DELTA, found))
     return DeltaMessage(posted, subject.role or "", deltas, stated_base(found), warnings)
 
@@ -137,8 +147,9 @@ def _section_text(section: BodySection, body: str) -> str:
 
 # Finding and rewriting the item IDs in a delta (R11)
 #
-# IDs occur in `target_id`, in the keys of outcomes, in `discriminates`, in `conflicts_with` and in
-# references to this thread. Everywhere else an ID is prose, which is never changed.
+# IDs occur in `target_id`, in the keys of outcomes, in `discriminates`, in `conflicts_with`, in the
+# verdicts of results and in references to this thread. Everywhere else an ID is prose, which is
+# never changed.
 
 JsonPath = tuple[str | int, ...]
 
@@ -164,7 +175,9 @@ def id_mentions(delta: Delta, thread_id: str) -> list[IdMention]:
     return found
 
 
-_KINDS_WITH_IDS = frozenset({FieldKind.OUTCOMES, FieldKind.ITEMS, FieldKind.REFERENCES})
+_KINDS_WITH_IDS = frozenset(
+    {FieldKind.OUTCOMES, FieldKind.ITEMS, FieldKind.REFERENCES, FieldKind.RESULTS}
+)
 _FIELDS_WITH_IDS = {
     section.id: {
         name: field
@@ -187,9 +200,20 @@ def _field_mentions(field: Field, value: object, thread_id: str) -> Iterator[IdM
         for index, reference in enumerate(cast("list[dict[str, str]]", value)):
             if refers_to_thread(reference, thread_id):
                 yield IdMention(field.name, reference["item"], (*path, index, "item"))
+    elif field.kind is FieldKind.RESULTS:
+        yield from _verdict_mentions(path, cast("list[dict[str, list[str] | None]]", value))
     else:
         for name in HYPOTHESIS_REFERENCE.findall(cast("str", value)):
             yield IdMention(field.name, name, path)
+
+
+def _verdict_mentions(
+    path: JsonPath, results: list[dict[str, list[str] | None]]
+) -> Iterator[IdMention]:
+    for index, result in enumerate(results):
+        for name in VERDICT_FIELDS:
+            for at, item in enumerate(result.get(name) or ()):
+                yield IdMention(str(path[-1]), item, (*path, index, name, at))
 
 
 def refers_to_thread(reference: Mapping[str, str], thread_id: str) -> bool:
@@ -221,9 +245,20 @@ def _rewrite_value(field: Field, value: object, final: Mapping[str, str], thread
             else reference
             for reference in cast("list[dict[str, str]]", value)
         ]
+    if field.kind is FieldKind.RESULTS:
+        return [_rewrite_verdict(each, final) for each in cast("list[dict[str, object]]", value)]
     if field.names_items:
         return HYPOTHESIS_REFERENCE.sub(lambda name: final[name[0]], cast("str", value))
     return value
+
+
+def _rewrite_verdict(result: dict[str, object], final: Mapping[str, str]) -> dict[str, object]:
+    return {
+        name: [final[item] for item in cast("list[str]", value)]
+        if name in VERDICT_FIELDS and value
+        else value
+        for name, value in result.items()
+    }
 
 
 def ids_in_prose(delta: Delta) -> Iterator[tuple[JsonPath, str]]:
@@ -240,6 +275,17 @@ def ids_in_prose(delta: Delta) -> Iterator[tuple[JsonPath, str]]:
             for key, text in value.items():
                 for item_id in dict.fromkeys(ITEM_ID_IN_PROSE.findall(str(text))):
                     yield (*path, key), item_id
+        elif name in fields and fields[name].kind is FieldKind.RESULTS:
+            yield from _ids_in_results(path, cast("list[dict[str, object]]", value))
+
+
+def _ids_in_results(
+    path: JsonPath, results: list[dict[str, object]]
+) -> Iterator[tuple[JsonPath, str]]:
+    for index, result in enumerate(results):
+        for name in ("outcome", "note"):
+            for item_id in dict.fromkeys(ITEM_ID_IN_PROSE.findall(str(result.get(name) or ""))):
+                yield (*path, index, name), item_id
 
 
 # Numbering views (R11)

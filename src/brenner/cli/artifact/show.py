@@ -341,9 +341,12 @@ def _field_texts(item: Item, layout: SectionLayout) -> Iterator[tuple[str, str]]
         value = item.fields.get(name)
         if value is None or name in hidden:
             continue
-        if section.fields[name].kind is FieldKind.OUTCOMES:
+        if section.fields[name].kind in (FieldKind.OUTCOMES, FieldKind.DESCRIPTIONS):
             for key, outcome in item.mapped(name).items():
                 yield field_label(section.id, (name, key)), outcome
+        elif section.fields[name].kind is FieldKind.RESULTS:
+            for result in item.results:
+                yield "Result", str(result)
         elif section.fields[name].kind is FieldKind.SCORE:
             parts = item.score.items()
             yield "Score", ", ".join(f"{part.replace('_', ' ')} {n}" for part, n in parts)

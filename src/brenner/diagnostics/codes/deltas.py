@@ -169,6 +169,46 @@ MALFORMED_ANCHOR = warning(
     "companion, Anchors",
     also=("WH-002",),
 )
+MALFORMED_EVIDENCE = warning(
+    "MALFORMED_EVIDENCE",
+    "`{value}` in `{name}` is neither an anchor nor a file with its SHA-256.",
+    "Write an anchor such as `EV-001#E1` or `§42`, or `file:PATH#sha256=HEX` with the 64 digits "
+    "that `sha256sum PATH` prints.",
+    "R26; companion, Anchors",
+)
+INVALID_TIME = error(
+    "INVALID_TIME",
+    "`{name}` is `{value}`, which is not a time in ISO 8601.",
+    "Write a date or a time in UTC, such as `2025-12-30` or `2025-12-30T14:00:00Z`.",
+    "R26",
+)
+CONTRADICTING_VERDICT = error(
+    "CONTRADICTING_VERDICT",
+    "The result both contradicts and supports `{id}`.",
+    "Keep `{id}` in one of the two lists. If the result is about both sides, put it into neither.",
+    "R26",
+)
+VERDICT_WITHOUT_POTENCY = warning(
+    "VERDICT_WITHOUT_POTENCY",
+    "The potency check failed, so the result says nothing about hypotheses: `contradicts` and "
+    "`supports` are left out.",
+    'Remove both lists. If the check succeeded, write `"potency": "passed"`.',
+    "R26",
+)
+INVALID_OUTCOME_KEY = error(
+    "INVALID_OUTCOME_KEY",
+    "`{key}` in `{name}` is not a valid key of an outcome.",
+    "Use 1 to 32 lower-case letters, digits, `-` and `_`, such as `no_change`. Put the words into "
+    "the description.{suggestion}",
+    "R27",
+)
+UNDECLARED_OUTCOME = warning(
+    "UNDECLARED_OUTCOME",
+    "`{name}` is `{value}`, which is not a declared outcome. Declared: {known}.",
+    "Write one of the declared keys, or `indeterminate` if the hypothesis predicts none of them. "
+    "Or declare another key in `outcomes`.{suggestion}",
+    "R27",
+)
 MOJIBAKE_ANCHOR = warning(
     "MOJIBAKE_ANCHOR",
     "`{anchor}` is a wrongly decoded `{right}`.",

@@ -104,6 +104,14 @@ WP_002 = warning(
     "Write `P` and the number of the row in the published version, such as `P1`.",
     _PREDICTION_SPEC,
 )
+WP_003 = warning(
+    "WP-003",
+    "`{id}` predicts `{value}` for {cell}, which is not a declared outcome. Declared: {known}.",
+    "Send an EDIT (`predictions_table`, `{id}`) that sets `predictions` to one of the keys, or to "
+    "`indeterminate`. Or declare another key in `outcomes`.{suggestion}",
+    "R27",
+    also=("UNDECLARED_OUTCOME",),
+)
 IP_001 = info(
     "IP-001",
     "`{cell}` contains no prediction of the third alternative.",
@@ -160,6 +168,22 @@ WT_003 = warning(
     "`likelihood_ratio`, `cost`, `speed` and `ambiguity`, each a whole number from 0 to 3.",
     _SCORE_SPEC,
 )
+WT_004 = warning(
+    "WT-004",
+    "`{id}` expects `{value}` for {cell}, which is not a declared outcome. Declared: {known}.",
+    "Send an EDIT (`discriminative_tests`, `{id}`) that sets `expected_outcomes` to one of the "
+    "keys, or to `indeterminate`. Or declare another key in `outcomes`.{suggestion}",
+    "R27",
+    also=("UNDECLARED_OUTCOME",),
+)
+WT_005 = warning(
+    "WT-005",
+    "The result `{value}` of `{id}` does not say which hypotheses it contradicts or supports.",
+    "Send an EDIT (`discriminative_tests`, `{id}`) with all its `results`, with `contradicts` or "
+    '`supports` in this one, and with `"results_replace": true`.',
+    "R26",
+    also=("RESULT_WITHOUT_VERDICT",),
+)
 IT_001 = info(
     "IT-001",
     "`{id}` names no hypothesis under **Discriminates**.",
@@ -173,6 +197,13 @@ IT_002 = info(
     "Send an EDIT (`discriminative_tests`, `{id}`) with `feasibility`: what it needs, and "
     "whether that is available.",
     _TEST_SPEC,
+)
+IT_003 = info(
+    "IT-003",
+    "The result `{value}` of `{id}` has no evidence, so it is a claim.",
+    "Send an EDIT (`discriminative_tests`, `{id}`) with all its `results`, with `evidence` in this "
+    'one (an anchor or `file:PATH#sha256=HEX`), and with `"results_replace": true`.',
+    "R26",
 )
 
 # The assumption ledger (A)

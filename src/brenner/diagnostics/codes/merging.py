@@ -165,6 +165,28 @@ QUESTION_DIFFERS = warning(
     "For a new question, start a new session.",
     "R15",
 )
+OPERATOR_ONLY_FIELD = error(
+    "OPERATOR_ONLY_FIELD",
+    "Only the operator may set `{name}`.",
+    "Remove `{name}` from the payload. To propose an answer, send a CRITIQUE or write to the "
+    "operator.",
+    "R29",
+)
+OUTCOME_AFTER_RESULT = warning(
+    "OUTCOME_AFTER_RESULT",
+    "`{id}` has a result already. The edit of `{where}` changes no recorded verdict.",
+    "If a verdict is wrong now, record all results of `{id}` again, with `contradicts` and "
+    '`supports`, and with `"results_replace": true`.',
+    "R26",
+)
+RESULT_WITHOUT_VERDICT = warning(
+    "RESULT_WITHOUT_VERDICT",
+    "The result `{value}` of `{id}` does not say which hypotheses it contradicts or "
+    "supports.{known}",
+    "Record the results of `{id}` again with `contradicts` or `supports` in this one, and with "
+    '`"results_replace": true`.{suggestion}',
+    "R26, R27",
+)
 CIRCULAR_REFERENCE = error(
     "CIRCULAR_REFERENCE",
     "The reference `{value}` of `{id}` would create a cycle: {chain}. It is left out. The rest "

@@ -10,7 +10,9 @@ from brenner.protocol.delta.parse import line_at
 from brenner.protocol.delta.problems import MOST_PROBLEMS, JsonPath, format_path
 from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
+    RECORD_FORMAT,
     SECTIONS,
+    VERDICT_FIELDS,
     DeltaBlock,
     Field,
     FieldKind,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 _LOCAL_ID_IN_TEXT = lazy_pattern(rf'"local_id"\s*:\s*"({LOCAL_ID.pattern})"')
 _ANY_LOCAL_ID_IN_TEXT = lazy_pattern(r'"local_id"\s*:\s*"([^"\\\n]{1,64})"')
 _MOST_NAMES = 200
+_OF_HYPOTHESES = (FieldKind.OUTCOMES, FieldKind.RESULTS)  # IDs in them are of hypotheses
 
 
 # The path of an `@name`, the name, and the section of the item it must refer to; None for any
@@ -44,13 +47,16 @@ def local_ids_in_text(fences: list[Block]) -> tuple[str, ...]:
     return tuple(valid_local_id(name) or name for name in written[:_MOST_NAMES])
 
 
-def resolve_local_ids(blocks: list[DeltaBlock], thread_id: str | None) -> list[DeltaBlock]:
+def resolve_local_ids(
+    blocks: list[DeltaBlock], thread_id: str | None, record_format: int = RECORD_FORMAT
+) -> list[DeltaBlock]:
     """Refuse the blocks whose local IDs are duplicate, unknown or of the wrong section.
 
     A reference to another thread has no local IDs; without `thread_id` these are not recognised.
+    Local IDs occur only in fields that the record format knows.
     """
     resolved, owners = _find_owners([_check_foreign(block, thread_id) for block in blocks])
-    mentions = [list(_find_mentions(block, thread_id)) for block in resolved]
+    mentions = [list(_find_mentions(block, thread_id, record_format)) for block in resolved]
     for index, found in enumerate(mentions):
         for mention in found:
             if len(resolved[index].diagnostics) < MOST_PROBLEMS:
@@ -100,7 +106,9 @@ def _introduced_local_id(block: DeltaBlock) -> str:
     return block.written("local_id") or "" if is_add else ""
 
 
-def _find_mentions(block: DeltaBlock, thread_id: str | None) -> Iterator[LocalIdMention]:
+def _find_mentions(
+    block: DeltaBlock, thread_id: str | None, record_format: int
+) -> Iterator[LocalIdMention]:
     """Yield every `@name` of a block where IDs are allowed; of a refused one if readable."""
     section, target = SECTIONS.get(block.written("section") or ""), block.written("target_id")
     if section is None:
@@ -108,10 +116,11 @@ def _find_mentions(block: DeltaBlock, thread_id: str | None) -> Iterator[LocalId
     if target and _is_local_reference(target):
         yield ("target_id",), target[1:], section.id
     payload = block.value.get("payload") if isinstance(block.value, dict) else None
+    fields = section.in_format(record_format).fields
     for name, content in payload.items() if isinstance(payload, dict) else ():
-        if name in section.fields:
-            field = section.fields[name]
-            wanted = HYPOTHESIS_SLATE.id if field.kind is FieldKind.OUTCOMES else None
+        if name in fields:
+            field = fields[name]
+            wanted = HYPOTHESIS_SLATE.id if field.kind in _OF_HYPOTHESES else None
             for path, mentioned in _local_ids_in(field, content, thread_id):
                 yield ("payload", name, *path), mentioned, wanted
 
@@ -130,8 +139,19 @@ def _local_ids_in(
             item, session = _item_and_session(reference)
             if _is_local_reference(item) and thread_id in (None, session):
                 yield (index, "item"), str(item)[1:]
+    elif field.kind is FieldKind.RESULTS and isinstance(content, list):
+        yield from _local_ids_in_results(content)
     elif field.names_items and isinstance(content, str):
         yield from (((), name[1:]) for name in LOCAL_REFERENCE_ATTEMPT.findall(content))
+
+
+def _local_ids_in_results(results: list[object]) -> Iterator[tuple[JsonPath, str]]:
+    for index, result in enumerate(results):
+        for name in VERDICT_FIELDS if isinstance(result, dict) else ():
+            listed = cast("dict[str, object]", result).get(name)
+            for at, item in enumerate(listed if isinstance(listed, list) else ()):
+                if _is_local_reference(item):
+                    yield (index, name, at), item[1:]
 
 
 def _item_and_session(reference: object) -> tuple[object, object]:

@@ -32,7 +32,7 @@ from brenner.protocol.delta.lenient_json import (
     to_value,
 )
 from brenner.protocol.delta.problems import JsonPath, Problem, format_path
-from brenner.protocol.delta.schema import Delta, DeltaBlock
+from brenner.protocol.delta.schema import RECORD_FORMAT, Delta, DeltaBlock
 from brenner.protocol.delta.validate import validate_delta
 
 if TYPE_CHECKING:
@@ -58,8 +58,13 @@ def has_delta_info(fence: Block) -> bool:
     return info == DELTA_INFO or info.startswith(_DELTA_INFO_PREFIXES)
 
 
-def read_blocks(blocks: Iterable[Block], thread_id: str | None = None) -> list[DeltaBlock]:
-    """Return all delta blocks among the blocks of a body, in order, numbered from 1."""
+def read_blocks(
+    blocks: Iterable[Block], thread_id: str | None = None, record_format: int = RECORD_FORMAT
+) -> list[DeltaBlock]:
+    """Return all delta blocks among the blocks of a body, in order, numbered from 1.
+
+    They are validated with the fields that the record format knows (R26).
+    """
     fences = list(filter(is_delta_fence, blocks))
     if len(fences) > MOST_BLOCKS:
         return _refuse_all(fences)
@@ -69,9 +74,11 @@ def read_blocks(blocks: Iterable[Block], thread_id: str | None = None) -> list[D
         from brenner.protocol.delta.local_ids import local_ids_in_text, resolve_local_ids
 
         names = local_ids_in_text(fences)
-    read = [_read_block(number, fence, names) for number, fence in enumerate(fences, 1)]
+    read = [
+        _read_block(number, fence, names, record_format) for number, fence in enumerate(fences, 1)
+    ]
     if uses_names:
-        read = resolve_local_ids(read, thread_id)
+        read = resolve_local_ids(read, thread_id, record_format)
     return [_add_diagnostics(block, []) if block.diagnostics else block for block in read]
 
 
@@ -81,7 +88,9 @@ def _may_use_local_ids(fence: Block) -> bool:
     return "@" in text or "local_id" in text or "\\" in text
 
 
-def _read_block(number: int, fence: Block, names: tuple[str, ...] = ()) -> DeltaBlock:
+def _read_block(
+    number: int, fence: Block, names: tuple[str, ...] = (), record_format: int = RECORD_FORMAT
+) -> DeltaBlock:
     """Read one block. `names` are the local IDs of the message."""
     text = fence.text
     if (
@@ -93,21 +102,21 @@ def _read_block(number: int, fence: Block, names: tuple[str, ...] = ()) -> Delta
     try:
         value = decode_strict(text)
     except NotJSON:
-        return _explain(DeltaBlock(number, fence), None)
-    delta, problems = validate_delta(value, names)
+        return _explain(DeltaBlock(number, fence), None, record_format)
+    delta, problems = validate_delta(value, names, record_format)
     block = DeltaBlock(number, fence, value, delta)
     is_plain = fence.closed and fence.info == DELTA_INFO and "\\" not in text
-    return block if is_plain and not problems else _explain(block, problems)
+    return block if is_plain and not problems else _explain(block, problems, record_format)
 
 
-def _explain(block: DeltaBlock, problems: list[Problem] | None) -> DeltaBlock:
+def _explain(block: DeltaBlock, problems: list[Problem] | None, record_format: int) -> DeltaBlock:
     """Return the block with its errors; without `problems`, with the errors of its JSON."""
     if begins_on_fence_line(block.fence):
         reason = "it begins on the line of the fence instead of the next line"
         found = codes.INVALID_JSON.at(block.line, reason=reason).in_block(block.number)
         return DeltaBlock(block.number, block.fence, diagnostics=(found,))
     if problems is None:
-        return explain_json(block)
+        return explain_json(block, record_format)
     if problems or not block.fence.closed:
         block = explain_problems(block, problems)
     return warn_of_suspicious_escapes(block)
@@ -128,27 +137,30 @@ def may_contain_strays(body: str, found: list[Block]) -> bool:
     )
 
 
-def attach_repairs(blocks: list[DeltaBlock]) -> list[DeltaBlock]:
+def attach_repairs(
+    blocks: list[DeltaBlock], record_format: int = RECORD_FORMAT
+) -> list[DeltaBlock]:
     """Add the repaired block to the first error of each refused block that has a certain repair.
 
     The author has to send it: a refused block is never repaired and applied (R5).
     """
-    return [_attach_repair(block) if block.is_fixable else block for block in blocks]
+    return [_attach_repair(block, record_format) if block.is_fixable else block for block in blocks]
 
 
-def _attach_repair(block: DeltaBlock) -> DeltaBlock:
+def _attach_repair(block: DeltaBlock, record_format: int) -> DeltaBlock:
     fence = block.fence._replace(closed=True)
     corrected = block
     for _ in range(_MOST_PASSES):
         if corrected.delta is not None or not corrected.edits:
             break
         text = apply_edits(corrected.fence.text, corrected.edits)
-        corrected = _read_block(block.number, fence._replace(text=text))
+        repaired = fence._replace(text=text)
+        corrected = _read_block(block.number, repaired, record_format=record_format)
     if corrected.delta is None:
         return block
-    repaired = f"{fence.marker}{DELTA_INFO}\n{corrected.fence.text}{fence.marker}\n"
+    text = f"{fence.marker}{DELTA_INFO}\n{corrected.fence.text}{fence.marker}\n"
     first, *others = sorted(block.diagnostics, key=worst_first)
-    return block._replace(diagnostics=(first._replace(repaired=repaired), *others))
+    return block._replace(diagnostics=(first._replace(repaired=text), *others))
 
 
 def _refuse_all(fences: list[Block]) -> list[DeltaBlock]:
@@ -298,7 +310,7 @@ def _block_separator(marker: str) -> str:
 _cached_scan = lru_cache(maxsize=4)(scan)
 
 
-def explain_json(block: DeltaBlock) -> DeltaBlock:
+def explain_json(block: DeltaBlock, record_format: int = RECORD_FORMAT) -> DeltaBlock:
     """Return a block that is not one JSON value with the errors of its text.
 
     If all of them have a certain repair, the repaired value is validated as well, so that the
@@ -318,7 +330,7 @@ def explain_json(block: DeltaBlock) -> DeltaBlock:
         edits=tuple(edits) if is_certain else (),
     )
     if is_certain:
-        _, problems = validate_delta(explained.value)
+        _, problems = validate_delta(explained.value, record_format=record_format)
         return explain_problems(explained, problems)
     return explained if fence.closed else _refuse_unclosed(explained, None)
 

@@ -16,7 +16,7 @@ from brenner.protocol.grammar import ITEM_ID
 from brenner.text import cut
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from brenner.diagnostics.model import Diagnostic
     from brenner.markdown.blocks import Block
@@ -46,15 +46,28 @@ class FieldKind(StrEnum):
     OUTCOMES = "outcomes"
     SCORE = "score"
     REFERENCES = "references"
+    DESCRIPTIONS = "descriptions"
+    RESULTS = "results"
 
 
-LIST_KINDS = frozenset({FieldKind.ANCHORS, FieldKind.ITEMS, FieldKind.REFERENCES})
-MAP_KINDS = frozenset({FieldKind.OUTCOMES, FieldKind.SCORE})
+LIST_KINDS = frozenset(
+    {FieldKind.ANCHORS, FieldKind.ITEMS, FieldKind.REFERENCES, FieldKind.RESULTS}
+)
+MAP_KINDS = frozenset({FieldKind.OUTCOMES, FieldKind.SCORE, FieldKind.DESCRIPTIONS})
 COLLECTION_KINDS = LIST_KINDS | MAP_KINDS  # R13: these have a `{field}_replace` flag
 
 
+# The newest format of records (R10, R26). A version of an older format is rebuilt with the fields
+# of that format, so that it stays the same whatever fields are added later.
+RECORD_FORMAT = 2
+
+
 class Field(NamedTuple):
-    """One payload field of a section; `holds` describes its content."""
+    """One payload field of a section; `holds` describes its content.
+
+    `since` is the record format that introduced the field. Only the operator may set an
+    `operator_only` field.
+    """
 
     name: str
     kind: FieldKind
@@ -62,6 +75,8 @@ class Field(NamedTuple):
     required: bool = False
     choices: tuple[str, ...] = ()
     names_items: bool = False  # a text that refers to items by their IDs
+    since: int = 1
+    operator_only: bool = False
 
     @property
     def asks(self) -> str:
@@ -81,7 +96,22 @@ class Section:
         self.replace_flags = frozenset(
             ["replace", *(f"{f.name}_replace" for f in fields if f.kind in COLLECTION_KINDS)]
         )
+        self.new_keys = frozenset(
+            key
+            for field in fields
+            if field.since > 1
+            for key in (field.name, f"{field.name}_replace")
+        )
         self.example_id = "RT" if prefix == "RT" else f"{prefix}1"
+        self._in_first_format = (
+            Section(section_id, prefix, *(each for each in fields if each.since == 1))
+            if self.new_keys
+            else self
+        )
+
+    def in_format(self, record_format: int) -> Section:
+        """Return the section with the fields that this record format knows."""
+        return self if record_format >= RECORD_FORMAT else self._in_first_format
 
     def is_valid_id(self, item_id: str) -> bool:
         """Return whether an ID is the section's prefix and a number, or `RT`."""
@@ -96,6 +126,9 @@ class Section:
 _TEXT, _FLAG, _CHOICE = FieldKind.TEXT, FieldKind.FLAG, FieldKind.CHOICE
 _ANCHORS, _ITEMS, _OUTCOMES = FieldKind.ANCHORS, FieldKind.ITEMS, FieldKind.OUTCOMES
 _REFERENCES = Field("references", FieldKind.REFERENCES, "items of other sessions")
+_DECLARED = Field(
+    "outcomes", FieldKind.DESCRIPTIONS, "the possible outcomes, each under a short key", since=2
+)
 
 RESEARCH_THREAD = Section(
     "research_thread",
@@ -104,6 +137,7 @@ RESEARCH_THREAD = Section(
     Field("context", _TEXT, "the background"),
     Field("why_it_matters", _TEXT, "what depends on the answer"),
     Field("anchors", _ANCHORS, "where it comes from"),
+    Field("conclusion", _TEXT, "the answer, by the operator", since=2, operator_only=True),
 )
 HYPOTHESIS_SLATE = Section(
     "hypothesis_slate",
@@ -121,6 +155,7 @@ PREDICTIONS_TABLE = Section(
     "P",
     Field("condition", _TEXT, "observable condition", required=True),
     Field("predictions", _OUTCOMES, "outcome under each hypothesis", required=True),
+    _DECLARED,
     _REFERENCES,
 )
 DISCRIMINATIVE_TESTS = Section(
@@ -130,9 +165,11 @@ DISCRIMINATIVE_TESTS = Section(
     Field("procedure", _TEXT, "what you do", required=True),
     Field("discriminates", _TEXT, "H1 vs H2", required=True, names_items=True),
     Field("expected_outcomes", _OUTCOMES, "outcome under each hypothesis", required=True),
+    _DECLARED,
     Field("potency_check", _TEXT, "how you verify that the assay worked"),
     Field("feasibility", _TEXT, "what it needs"),
     Field("score", FieldKind.SCORE, "four numbers from 0 to 3"),
+    Field("results", FieldKind.RESULTS, "what the test showed", since=2),
     _REFERENCES,
 )
 ASSUMPTION_LEDGER = Section(
@@ -236,6 +273,32 @@ SCORE_PARTS = ("likelihood_ratio", "cost", "speed", "ambiguity")
 MOST_SCORE = 3
 REFERENCE_FIELDS = ("session", "item", "relation")
 RELATIONS = ("extends", "refines", "refutes", "informed_by", "supersedes", "replicates")
+# A result of a test (R26). The text of `outcome` may be the key of a declared outcome (R27).
+POTENCIES = ("passed", "failed", "not_checked")
+POTENCY_FAILED = "failed"
+RESULT_ASKS = {
+    "outcome": "what was observed, or the key of a declared outcome",
+    "potency": "whether the potency check succeeded: `passed`, `failed` or `not_checked`",
+}
+VERDICT_FIELDS = ("contradicts", "supports")  # IDs of hypotheses
+RESULT_FIELDS = (*RESULT_ASKS, *VERDICT_FIELDS, "observed_at", "evidence", "note")
+# The field of each section that maps hypotheses to outcomes
+OUTCOME_FIELDS: Mapping[Section, str] = {
+    PREDICTIONS_TABLE: "predictions",
+    DISCRIMINATIVE_TESTS: "expected_outcomes",
+}
+NO_STATEMENT = frozenset({"n/a", "indeterminate"})  # R27: these outcomes predict nothing
+
+
+def undeclared_outcomes(
+    declared: Mapping[str, str], stated: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the hypotheses whose outcome is not a declared key, with that outcome (R27)."""
+    for hypothesis, outcome in stated.items():
+        if outcome not in declared and outcome.strip().casefold() not in NO_STATEMENT:
+            yield hypothesis, outcome
+
+
 TOP_LEVEL_KEYS = frozenset(
     {"operation", "section", "target_id", "payload", "rationale", "local_id"}
 )

@@ -7,12 +7,17 @@ composed only if something is wrong.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brenner.diagnostics.codes import deltas as codes
 from brenner.lazy_pattern import lazy_pattern
+from brenner.protocol.delta.field_checks import (
+    FIELD_CHECKS,
+    WHITE_SPACE,
+    is_blank,
+    local_reference,
+)
 from brenner.protocol.delta.problems import (
     MOST_PROBLEMS,
     JsonPath,
@@ -27,270 +32,27 @@ from brenner.protocol.delta.schema import (
     ADD,
     EDIT,
     KILL,
-    MOST_SCORE,
-    REFERENCE_FIELDS,
-    RELATIONS,
+    OUTCOME_FIELDS,
+    RECORD_FORMAT,
     RESEARCH_THREAD,
-    SCORE_PARTS,
     SECTION_ALIASES,
     SECTIONS,
     TOP_LEVEL_KEYS,
     Delta,
     Field,
-    FieldKind,
     Operation,
     Section,
+    undeclared_outcomes,
 )
 from brenner.protocol.grammar import (
-    ANCHOR,
-    CITED_SECTIONS,
     ITEM_ID,
     LOCAL_ID,
     LOCAL_REFERENCE,
-    MOJIBAKE_SECTION_SIGN,
 )
-from brenner.protocol.thread_ids import is_valid_thread_id
 from brenner.text import closest, closest_certain, did_you_mean
 
-# The check of each kind of payload field (ruling R6)
-
-
-FieldCheck = Callable[[Field, object, JsonPath, Problems], None]
-
-
-# White space of all kinds, and zero-width characters
-WHITE_SPACE = (
-    " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
-    "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\u200b\u200c\u200d\u2060\ufeff"
-)
-
-
-def is_blank(content: object) -> bool:
-    """Return whether a field is empty: only white space, or an empty list or object."""
-    if type(content) is str:
-        return not content.strip(WHITE_SPACE)
-    return isinstance(content, list | dict) and not content
-
-
-def _check_text(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
-    if type(content) is not str:
-        problems.wrong_type(path, content, "a string")
-
-
-def _check_flag(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
-    if type(content) is not bool:
-        spelled = content.strip().lower() if type(content) is str else ""
-        repair = Repair(spelled) if spelled in ("true", "false") else None
-        problems.wrong_type(path, content, "true or false, without quotes", repair)
-
-
-def _check_choice(field: Field, content: object, path: JsonPath, problems: Problems) -> None:
-    if type(content) is not str:
-        problems.wrong_type(path, content, "one of " + format_names(field.choices))
-    elif content not in field.choices and not is_blank(content):
-        meant = content.strip().lower()
-        repair = Repair(json.dumps(meant)) if meant in field.choices else None
-        near = closest(content, field.choices)
-        problems.invalid_value(path, content, field.choices, near, repair)
-
-
-_ANCHOR_LIST = 'a list of anchors such as ["§42", "inference"]'
-_ID_LIST = 'a list of item IDs such as ["H1", "H2"]'
-
-
-def _check_anchors(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
-    if type(content) is not list:
-        problems.wrong_type(path, content, _ANCHOR_LIST, _wrap_in_list(content))
-        return
-    for index, anchor in enumerate(content):
-        if type(anchor) is not str:
-            problems.wrong_type((*path, index), anchor, "a string")
-        elif not ANCHOR.fullmatch(anchor) or not is_ascending(anchor):
-            _report_malformed_anchor(anchor, (*path, index), problems)
-        if problems and problems.reach_limit:
-            return
-
-
-def _wrap_in_list(content: object) -> Repair | None:
-    """Return the repair for a text in place of a list, unless it may list several values."""
-    if type(content) is not str or is_blank(content) or "," in content or ";" in content:
-        return None
-    return Repair(json.dumps([content], ensure_ascii=False))
-
-
-def _report_malformed_anchor(anchor: str, path: JsonPath, problems: Problems) -> None:
-    if is_blank(anchor):
-        problems.missing(path, "an anchor such as `§42`", "is empty")
-        return
-    right = MOJIBAKE_SECTION_SIGN.sub("§", anchor)
-    if right != anchor:
-        problems.report(codes.MOJIBAKE_ANCHOR, path, anchor=anchor, right=right)
-        return
-    reason = ": its range does not ascend" if ANCHOR.fullmatch(anchor) else ""
-    problems.report(codes.MALFORMED_ANCHOR, path, anchor=anchor, reason=reason)
-
-
-def is_ascending(anchor: str) -> bool:
-    """Return whether every range such as `§42-45` in a well-formed anchor ascends."""
-    if anchor.startswith("[") or ("-" not in anchor and "–" not in anchor):
-        return True  # the name of an external source may be anything
-    ranges = [match.groups() for match in CITED_SECTIONS.finditer(anchor)]
-    return all(last is None or int(first) < int(last) for first, last in ranges)
-
-
-def _check_items(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
-    if type(content) is not list:
-        problems.wrong_type(path, content, _ID_LIST, _wrap_in_list(content))
-        return
-    for index, item in enumerate(content):
-        here = (*path, index)
-        if type(item) is not str:
-            problems.wrong_type(here, item, "an item ID")
-        elif not ITEM_ID.fullmatch(item) and not LOCAL_REFERENCE.fullmatch(item):
-            problems.invalid_item(here, item, "an item ID", "H1", _item_repair(item, problems))
-        if problems and problems.reach_limit:
-            return
-
-
-def _item_repair(written: str, problems: Problems) -> Repair | None:
-    """Return the repair for an item ID in another spelling, or a local name without its `@`."""
-    tidy = written.strip().upper()
-    meant = tidy if ITEM_ID.fullmatch(tidy) else _local_reference(written, problems)
-    return Repair(json.dumps(meant)) if meant else None
-
-
-def _local_reference(written: str, problems: Problems) -> str | None:
-    """Return the `@name` of this message that a text certainly means, or None."""
-    name = closest(written.strip().lstrip("@"), problems.names, 0) if problems.names else None
-    return f"@{name}" if name and LOCAL_ID.fullmatch(name) else None
-
-
-def _check_outcomes(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
-    if type(content) is not dict:
-        problems.wrong_type(path, content, 'an object such as {"H1": "…", "H2": "…"}')
-        return
-    for key, outcome in content.items():
-        is_hypothesis = key.startswith("H") and ITEM_ID.fullmatch(key)
-        if not is_hypothesis and not LOCAL_REFERENCE.fullmatch(key):
-            repair = _rename_to_item_id(key, content, problems)
-            problems.invalid_item((*path, key), key, "a hypothesis's ID", "H1", repair)
-        if type(outcome) is not str:
-            problems.wrong_type((*path, key), outcome, "a string")
-        elif outcome[:1] in WHITE_SPACE and is_blank(outcome):
-            problems.missing((*path, key), "what the hypothesis predicts", "is empty")
-        if problems and problems.reach_limit:
-            return
-
-
-def _rename_to_item_id(key: str, content: dict[str, object], problems: Problems) -> Repair | None:
-    tidy = key.strip().upper()
-    is_hypothesis = tidy.startswith("H") and ITEM_ID.fullmatch(tidy)
-    meant = tidy if is_hypothesis else _local_reference(key, problems)
-    return rename_key(meant) if meant and meant not in content else None
-
-
-def _check_score(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
-    if type(content) is not dict:
-        problems.wrong_type(path, content, 'an object such as {"likelihood_ratio": 2, "cost": 3}')
-        return
-    for part, number in content.items():
-        if part not in SCORE_PARTS:
-            absent = [name for name in SCORE_PARTS if name not in content]
-            problems.unknown((*path, part), "a score", SCORE_PARTS, absent)
-        elif type(number) is not int:
-            problems.wrong_type(
-                (*path, part), number, "a whole number from 0 to 3", _whole_number_repair(number)
-            )
-        elif not 0 <= number <= MOST_SCORE:
-            problems.invalid_value((*path, part), str(number), map(str, range(MOST_SCORE + 1)))
-        if problems and problems.reach_limit:
-            return
-
-
-def _whole_number_repair(content: object) -> Repair | None:
-    """Return the repair for a number from 0 to 3 in quotes or with `.0`."""
-    text = content.strip() if type(content) is str else repr(content)
-    plain = text.removesuffix(".0")
-    return Repair(plain) if plain in ("0", "1", "2", "3") else None
-
-
-def _check_references(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
-    if type(content) is not list:
-        problems.wrong_type(path, content, "a list of references")
-        return
-    for index, reference in enumerate(content):
-        here = (*path, index)
-        if type(reference) is not dict:
-            expected = "an object with `session`, `item` and `relation`"
-            problems.wrong_type(here, reference, expected)
-        else:
-            _check_reference(reference, here, problems)
-        if problems and problems.reach_limit:
-            return
-
-
-def _check_reference(reference: dict[str, object], path: JsonPath, problems: Problems) -> None:
-    if reference.keys() != _REFERENCE_CHECKS.keys():
-        unknown = [key for key in reference if key not in REFERENCE_FIELDS]
-        missing = {name: _REFERENCE_ASKS for name in REFERENCE_FIELDS if name not in reference}
-        known = {name: name in reference for name in REFERENCE_FIELDS}
-        problems.wrong_names(path, "a reference", unknown, known, missing)
-    for key, check in _REFERENCE_CHECKS.items():
-        text = reference.get(key)
-        here = (*path, key)
-        if type(text) is str and not is_blank(text):
-            check(text, here, problems)
-        elif type(text) is str:
-            problems.missing(here, _REFERENCE_ASKS, "is empty")
-        elif key in reference:
-            problems.wrong_type(here, text, "a string")
-
-
-_REFERENCE_ASKS = "a reference has `session`, `item` and `relation`"
-
-
-def _check_reference_session(session: str, path: JsonPath, problems: Problems) -> None:
-    if not is_valid_thread_id(session):
-        reason = "is not a valid thread ID"
-        problems.report(codes.UNKNOWN_REFERENCE, path, value=session, reason=reason)
-
-
-def _check_reference_item(item: str, path: JsonPath, problems: Problems) -> None:
-    if not ITEM_ID.fullmatch(item) and not LOCAL_REFERENCE.fullmatch(item):
-        reason = "is not a valid item ID"
-        problems.report(codes.UNKNOWN_REFERENCE, path, value=item, reason=reason)
-
-
-def _check_reference_relation(relation: str, path: JsonPath, problems: Problems) -> None:
-    if relation not in RELATIONS:
-        tidy = relation.strip().lower().replace(" ", "_").replace("-", "_")
-        problems.report(
-            codes.INVALID_RELATION,
-            path,
-            Repair(json.dumps(tidy)) if tidy in RELATIONS else None,
-            value=relation,
-            expected=format_names(RELATIONS),
-            suggestion=did_you_mean(closest(relation, RELATIONS)),
-        )
-
-
-_REFERENCE_CHECKS: dict[str, Callable[[str, JsonPath, Problems], None]] = {
-    "session": _check_reference_session,
-    "item": _check_reference_item,
-    "relation": _check_reference_relation,
-}
-
-FIELD_CHECKS: dict[FieldKind, FieldCheck] = {
-    FieldKind.TEXT: _check_text,
-    FieldKind.FLAG: _check_flag,
-    FieldKind.CHOICE: _check_choice,
-    FieldKind.ANCHORS: _check_anchors,
-    FieldKind.ITEMS: _check_items,
-    FieldKind.OUTCOMES: _check_outcomes,
-    FieldKind.SCORE: _check_score,
-    FieldKind.REFERENCES: _check_references,
-}
-
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 # The payload of each operation: required, optional and unknown fields (ruling R6)
 
@@ -341,12 +103,40 @@ def check_payload_fields(
         if not section.required <= payload.keys():
             missing = _missing_fields(payload, section)
         payload = _drop_nulls(payload)
+        _check_declared(payload, section, problems)
     elif fields.keys().isdisjoint(payload):
         unknown = _report_empty_edit(section, unknown, problems)
     if missing or unknown:
         known = {name: name in payload for name in fields}
         problems.wrong_names(("payload",), f"`{section.id}`", unknown, known, missing)
     return payload
+
+
+def _check_declared(payload: dict[str, object], section: Section, problems: Problems) -> None:
+    """Report the outcomes of a new item that are not among its declared ones (R27).
+
+    For an EDIT the merge does that, since it knows the item.
+    """
+    if "outcomes" not in section.fields:
+        return
+    name = OUTCOME_FIELDS[SECTIONS[section.id]]
+    declared, stated = payload.get("outcomes"), payload.get(name)
+    if not declared or type(declared) is not dict or type(stated) is not dict:
+        return
+    texts = {key: value for key, value in stated.items() if type(value) is str and value.strip()}
+    for hypothesis, outcome in undeclared_outcomes(declared, texts):
+        path: JsonPath = ("payload", name, hypothesis)
+        words = undeclared_words(outcome, declared)
+        problems.report(codes.UNDECLARED_OUTCOME, path, None, **words)
+        if problems.reach_limit:
+            return
+
+
+def undeclared_words(outcome: str, declared: Iterable[str]) -> dict[str, str]:
+    """Return the words about an outcome that is not declared, with the closest key."""
+    known = list(declared)
+    hint = did_you_mean(closest(outcome, known))
+    return {"value": outcome, "known": format_names(known), "suggestion": hint}
 
 
 def _drop_nulls(payload: dict[str, object]) -> dict[str, object]:
@@ -420,11 +210,12 @@ _KEY_ASKS = {
 
 
 def validate_delta(
-    value: object, names: tuple[str, ...] = ()
+    value: object, names: tuple[str, ...] = (), record_format: int = RECORD_FORMAT
 ) -> tuple[Delta | None, list[Problem]]:
     """Return the delta, or None if it has an error, and all problems.
 
     `names` are the local IDs of the message, to recognise one that is written without its `@`.
+    Fields that the record format does not know are unknown (R26).
     """
     problems = Problems()
     problems.names = names
@@ -433,7 +224,7 @@ def validate_delta(
         problems.report(codes.DELTA_NOT_AN_OBJECT, (), what=what)
         return None, problems
     if not TOP_LEVEL_KEYS.issuperset(value):
-        value = _correct_keys(value, problems)
+        value = _correct_keys(value, problems, record_format)
     name, section_id = value.get("operation"), value.get("section")
     operation = _OPERATIONS.get(name) if type(name) is str else None
     section = SECTIONS.get(section_id) if type(section_id) is str else None
@@ -446,13 +237,14 @@ def validate_delta(
     local_id = value.get("local_id")
     # An ADD of the research thread must be an EDIT, so do not report fields that only an ADD needs.
     filled = EDIT if section is RESEARCH_THREAD else operation
+    known = section.in_format(record_format)
     delta = Delta(
         operation,
         section.id,
         _check_target(value.get("target_id"), operation, section, problems),
-        check_payload_fields(payload, filled, section, problems)
+        check_payload_fields(payload, filled, known, problems)
         if type(payload) is dict and operation is not KILL
-        else _check_payload(payload, rationale, operation, section, problems),
+        else _check_payload(payload, rationale, operation, known, problems),
         rationale
         if type(rationale) is str and rationale.strip(WHITE_SPACE)
         else _check_rationale(rationale, operation, problems),
@@ -562,7 +354,7 @@ def _check_target_item(target: str, section: Section, problems: Problems) -> Non
 def _report_malformed_target(target: str, section: Section, problems: Problems) -> None:
     tidy = target.strip().upper()
     is_ours = ITEM_ID.fullmatch(tidy) is not None and tidy.startswith(section.prefix)
-    meant = tidy if is_ours else _local_reference(target, problems)
+    meant = tidy if is_ours else local_reference(target, problems)
     problems.report(
         codes.INVALID_TARGET,
         _TARGET_PATH,
@@ -653,18 +445,20 @@ _NOT_IN_A_NAME = lazy_pattern(r"[^A-Za-z0-9-]+")
 _MOST_LOCAL_ID = 32
 
 
-def _correct_keys(value: dict[str, object], problems: Problems) -> dict[str, object]:
+def _correct_keys(
+    value: dict[str, object], problems: Problems, record_format: int
+) -> dict[str, object]:
     """Return the delta with its misspelt keys corrected, so that the rest is checked.
 
     Each is reported once. Only required keys are corrected; a misspelt optional key is dropped like
     any unknown key.
     """
-    corrected = _move_fields_to_payload(value, problems)
+    corrected = _move_fields_to_payload(value, problems, record_format)
     for key in [key for key in corrected if key not in TOP_LEVEL_KEYS][:MOST_PROBLEMS]:
         absent = [name for name in _KEY_ASKS if name not in corrected]
         near = _KEY_ALIASES.get(key.casefold()) or closest(key, absent)
         if near not in absent or (near == "target_id" and value.get("operation") == ADD):
-            if not _report_field_outside(key, value, problems):
+            if not _report_field_outside(key, value, problems, record_format):
                 absent_keys = sorted(TOP_LEVEL_KEYS - value.keys())
                 problems.unknown((key,), "a delta", sorted(TOP_LEVEL_KEYS), absent_keys)
             continue
@@ -683,9 +477,11 @@ def _correct_keys(value: dict[str, object], problems: Problems) -> dict[str, obj
     return corrected
 
 
-def _report_field_outside(key: str, value: dict[str, object], problems: Problems) -> bool:
+def _report_field_outside(
+    key: str, value: dict[str, object], problems: Problems, record_format: int
+) -> bool:
     """Report a field that is next to the payload instead of in it. Return whether it is one."""
-    if key not in _payload_fields(value):
+    if key not in _payload_fields(value, record_format):
         return False
     form = f'`{{"payload": {{"{key}": …}}}}`'
     problems.report(
@@ -699,17 +495,19 @@ def _report_field_outside(key: str, value: dict[str, object], problems: Problems
     return True
 
 
-def _payload_fields(value: dict[str, object]) -> tuple[str, ...]:
+def _payload_fields(value: dict[str, object], record_format: int) -> tuple[str, ...]:
     if value.get("operation") == KILL:
         return ("reason",)
     section = SECTIONS.get(str(value.get("section")))
-    return tuple(section.fields) if section else ()
+    return tuple(section.in_format(record_format).fields) if section else ()
 
 
-def _move_fields_to_payload(value: dict[str, object], problems: Problems) -> dict[str, object]:
+def _move_fields_to_payload(
+    value: dict[str, object], problems: Problems, record_format: int
+) -> dict[str, object]:
     """Move fields at the top level into the payload if there is none."""
     section = SECTIONS.get(str(value.get("section")))
-    fields = {**section.fields, "reason": None} if section else {}
+    fields = {**section.in_format(record_format).fields, "reason": None} if section else {}
     flat = {key: content for key, content in value.items() if key in fields}
     if "payload" in value or not flat:
         return dict(value)

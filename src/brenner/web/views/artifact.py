@@ -16,6 +16,7 @@ from brenner.artifact.evidence import (
     fails_to_discriminate,
     group_pairs,
     groups_by_letter,
+    pairs_worded_differently,
     unseparated_pairs,
 )
 from brenner.artifact.merge.draft import SessionItem
@@ -579,9 +580,14 @@ def _column(column: EvidenceColumn, found: EvidenceMatrix, rows: ListPage) -> Do
         "score": total_score(item) if item.score else None,
         "discriminates": cut(item.text("discriminates"), _MAX_TITLE) or None,
         "cells": [
-            {"outcome": cut(cell.outcome, _MAX_OUTCOME), "letter": cell.letter or None}
+            {
+                "outcome": cut(cell.outcome, _MAX_OUTCOME),
+                "letter": cell.letter or None,
+                "declared": cell.is_key,
+            }
             for cell in rows.slice(column.cells)
         ],
+        "declares_outcomes": column.has_declared_outcomes,
         "groups": {
             letter: list(ids[:_MAX_PAIRS])
             for letter, ids in groups_by_letter(column, found.hypotheses).items()
@@ -590,7 +596,12 @@ def _column(column: EvidenceColumn, found: EvidenceMatrix, rows: ListPage) -> Do
 
 
 def _unseparated(found: EvidenceMatrix, section: Section) -> Document:
-    """Return the pairs of hypotheses that no prediction, or no test, separates."""
+    """Return the pairs of hypotheses that no prediction, or no test, separates.
+
+    The pairs of `pairs` have the same outcomes. Those of `worded_differently` have different ones,
+    but not different declared keys.
+    """
+    worded = list(islice(pairs_worded_differently(found, section), _MAX_PAIRS + 1))
     pairs = list(islice(unseparated_pairs(found, section), _MAX_PAIRS + 1))
     active = [each for each in found.columns if each.section is section and each.item.is_active]
     return {
@@ -602,6 +613,12 @@ def _unseparated(found: EvidenceMatrix, section: Section) -> Document:
             {"id": name, "others": list(others)} for name, others in group_pairs(pairs[:_MAX_PAIRS])
         ],
         "has_more": len(pairs) > _MAX_PAIRS,
+        "worded_differently": [list(pair) for pair in worded[:_MAX_PAIRS]],
+        "worded_apart": [
+            {"id": name, "others": list(others)}
+            for name, others in group_pairs(worded[:_MAX_PAIRS])
+        ],
+        "has_more_worded": len(worded) > _MAX_PAIRS,
     }
 
 
