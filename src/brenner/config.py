@@ -312,13 +312,18 @@ def _decode_toml(text: str, file: Path) -> dict[str, object] | Diagnostic:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        # `… (at line 3, column 5)`, `… (at end of document)`, or neither
-        reason, _, place = str(error).rpartition(" (at ")
-        number = place.removeprefix("line ").partition(",")[0]
-        last = text.rstrip().count("\n") + 1 if reason else None
-        reason = reason or str(error)
-        line = int(number) if number.isdecimal() else last
-        return _invalid(file, reason[:1].lower() + reason[1:], line)
+        return _invalid(file, *toml_fault(text, error))
+
+
+def toml_fault(text: str, error: ValueError | RecursionError) -> tuple[str, int | None]:
+    """Return why a text is not TOML, and the line."""
+    # `… (at line 3, column 5)`, `… (at end of document)`, or neither
+    reason, _, place = str(error).rpartition(" (at ")
+    number = place.removeprefix("line ").partition(",")[0]
+    last = text.rstrip().count("\n") + 1 if reason else None
+    reason = reason or str(error)
+    line = int(number) if number.isdecimal() else last
+    return reason[:1].lower() + reason[1:], line
 
 
 def _setting_lines(text: str) -> dict[str, int | None]:

@@ -54,6 +54,7 @@ QUESTIONS = (
     ("artifact", "diff", f"{THREAD}@v1", f"{THREAD}@v2"),
     ("artifact", "blame", THREAD, "H1"),
     ("artifact", "ledger", THREAD),
+    ("artifact", "tests", THREAD),
     ("artifact", "lint", THREAD),
     ("artifact", "verify", THREAD),
     ("compile", THREAD, "--dry-run"),

@@ -211,3 +211,41 @@ def test_a_home_that_lacks_things() -> None:
     wrong = block("EDIT", "H9", "hypothesis_slate", claim="Steeper")
     about = {"agent": ANN, "thread_id": THREAD, "deltas": [wrong], "anyway": True}
     assert fine(here.ask("brenner_post", **about))["trust"] == "unverified"
+
+
+def test_who_designs_tests_sees_which_test_next() -> None:
+    """From the first version on: the best test by bits, and the pairs that none separates."""
+    here = in_session()
+    tests = "discriminative_tests"
+    outcomes = {"cold": "It stays", "warm": "It grows"}
+    about = {"procedure": "p", "discriminates": "H1 vs H2"}
+    separates = {"H1": "cold", "H2": "warm", "H3": "warm"}
+    delta(
+        here.workspace,
+        ANN,
+        0,
+        *map(hypothesis, ("One", "Two", "Three")),
+        block("ADD", None, tests, name="Guess", expected_outcomes={"H1": "?", "H2": "x"}, **about),
+        block(
+            *("ADD", None, tests),
+            name="Weigh",
+            outcomes=outcomes,
+            expected_outcomes=separates,
+            **about,
+        ),
+    )
+    assert fine(task(here, BEA))["next_test"] is None
+    published(here.workspace)
+    answer = task(here, BEA)
+    found = fine(answer)["next_test"]
+    best = found["best"]
+    assert (best["id"], best["bits"], best["basis"]) == ("T2", 0.918, "declared")
+    assert found["max_bits"] == 1.585
+    assert (found["unseparated"], found["worded_differently"]) == ([["H2", "H3"]], [])
+    assert "Best next test: 0.918 of at most 1.585 bits, by declared outcomes." in (
+        answer.text or ""
+    )
+    assert "No test separates H2 from H3." in (answer.text or "")
+    assert fine(task(here, ANN))["next_test"] is None
+    published(here.workspace, close=True)
+    assert fine(task(here, BEA))["next_test"] is None

@@ -305,7 +305,7 @@ def test_group() -> None:
     """The group lists its commands, knows what was meant, and answers usage errors in JSON."""
     shown = brenner("artifact", "--help").stdout
     listed = shown.partition("Commands:")[2].partition("Examples:")[0]
-    names = ["show", "history", "diff", "blame", "ledger", "lint", "verify", "export"]
+    names = ["show", "history", "diff", "blame", "ledger", "tests", "lint", "verify", "export"]
     assert re.findall(r"^  ([a-z]+)  ", listed, re.MULTILINE) == names
     assert brenner("artifact").stdout == shown
     wrong = brenner("artifact", "shw")

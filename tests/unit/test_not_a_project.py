@@ -45,6 +45,7 @@ _NEED_MAIL = {
     "artifact diff": [f"{THREAD}@v1", f"{THREAD}@v2"],
     "artifact blame": [THREAD],
     "artifact ledger": [THREAD],
+    "artifact tests": [THREAD],
     "artifact lint": [THREAD],
     "artifact verify": [THREAD],
     "artifact export": [THREAD, "--output", "{files}/page.html"],

@@ -100,6 +100,31 @@ def test_the_pairs_that_nothing_separates_are_said_in_a_sentence() -> None:
     assert "T1 claims to discriminate “H1 vs H2”, but expects the same outcome" in words(page)
 
 
+def test_the_test_that_tells_most_comes_first() -> None:
+    """By bits, not by score; with what it tells apart in words; what has a verdict comes last."""
+    keys = {"a": "Alpha", "b": "Beta", "c": "Gamma"}
+    all_apart = {"H1": "a", "H2": "b", "H3": "c"}
+    result = {"outcome": "a", "potency": "passed"}
+    scene = scene_of(
+        test_block("Two groups", {"H1": "x", "H2": "y", "H3": "y"}, score={"likelihood_ratio": 3}),
+        test_block("All apart", all_apart, outcomes=keys, score={"cost": 2, "speed": 3}),
+        test_block("Done", all_apart, outcomes=keys, results=[result]),
+    )
+    document, page = look(scene)
+    ranked = document["next_tests"]
+    assert [each["id"] for each in ranked["tests"]] == ["T2", "T1", "T3"]
+    assert [each["bits"] and round(each["bits"], 3) for each in ranked["tests"]] == [
+        *(1.585, 0.918, None)
+    ]
+    chosen = {"tests": ["T2"], "basis": "declared", "is_exact": True}
+    assert ranked["separating_set"] == chosen
+    said = words(page)
+    assert "T2 All apart 1.585 0.528 3.17 H1, H2 and H3 from each other declared outcomes" in said
+    assert "T1 Two groups 0.918 – – H1 from H2 and H3 wording" in said
+    assert "T3 Done has a result" in said
+    assert "that a test tells apart, by declared outcomes: T2." in said
+
+
 def test_when_all_are_separated_that_is_said() -> None:
     expected, declared = {"H1": "a", "H2": "b", "H3": "c"}, {"a": "One", "b": "Two", "c": "Three"}
     document, page = look(scene_of(test_block("Weigh", expected, outcomes=declared)))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, cast
 
+from brenner.artifact.next_test import DECLARED, pairs_text
 from brenner.diagnostics.catalogue import closest_code, find_code
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.codes.messages import MESSAGE_TOO_LARGE, UNKNOWN_CODE
@@ -66,6 +67,7 @@ from brenner.text import did_you_mean, template_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from brenner.artifact.next_test import NextTests, Pair
     from brenner.services.workspace import Workspace
     from brenner.session.overview import Overview
 
@@ -361,6 +363,7 @@ def kickoff_excerpt(mailbox: Mailbox, task: AgentTask) -> ForeignText | None:
 
 _OPERATION = lazy_pattern("|".join(("", *Operation)))
 _TASK_TOOL_MOST = 20  # of each kind; `counts` has the total
+_DECIMALS = 3  # of bits
 
 
 def run_task(call: Call) -> ToolResult:
@@ -481,6 +484,7 @@ def _task_json(workspace: Workspace, task: AgentTask) -> dict[str, object]:
             "critiques": len(task.critiques),
             "critique_messages": len(task.attacks),
         },
+        "next_test": _next_test_json(task.next_tests) if task.next_tests else None,
         "outputs": _outputs(task),
         "how_to_think": task.prompt.role if task.prompt and is_new else None,
         "next": list(next_steps(task)),
@@ -547,6 +551,28 @@ def _critique_json(mailbox: Mailbox, task_critique: TaskCritique) -> dict[str, o
     }
 
 
+def _next_test_json(found: NextTests) -> dict[str, object]:
+    """Return the best next test (R32), and the pairs of hypotheses that no test separates."""
+    best = found.best
+    return {
+        "max_bits": round(found.max_bits, _DECIMALS),
+        "best": best
+        and {
+            "id": plain_or_foreign(best.item.id, ITEM_ID),
+            "name": ForeignText(_shortened(best.item.title)),
+            "bits": round(best.bits or 0, _DECIMALS),
+            "basis": best.basis,
+        },
+        "unseparated": _pairs_json(found.unseparated()),
+        "worded_differently": _pairs_json(found.only_worded_differently()),
+    }
+
+
+def _pairs_json(pairs: Iterator[Pair]) -> list[list[str | ForeignText]]:
+    shown = islice(pairs, _TASK_TOOL_MOST)
+    return [[plain_or_foreign(each, ITEM_ID) for each in pair] for pair in shown]
+
+
 def _refusal_json(each: RefusedBlock) -> dict[str, object]:
     return {
         "message_id": each.message_id,
@@ -588,11 +614,33 @@ def _task_lines(value: dict[str, object], task: AgentTask) -> Iterator[str | For
     yield from _listed("Messages that wait for your answer", value["waiting_for_you"])
     yield from _listed("Open critiques, those of your items first", value["critiques"])
     yield from _listed("Open CRITIQUE messages to others", value["critique_messages"])
+    if task.next_tests:
+        yield from _next_test_lines(task.next_tests)
     for name, title in (("outputs", "Expected from your role"), ("how_to_think", "How to think")):
         if value[name]:
             yield f"{title}:\n{value[name]}"
     if value["unread_mail"]:
         yield f"Unread messages: {value['unread_mail']} (`fetch_inbox`)."
+
+
+def _next_test_lines(found: NextTests) -> Iterator[str | ForeignText]:
+    """Yield the best next test and the pairs that no test separates, each in its own line."""
+    best = found.best
+    if best:
+        basis = "declared outcomes" if best.basis == DECLARED else "wording"
+        bits = f"{best.bits:.3f} of at most {found.max_bits:.3f} bits"
+        yield f"Best next test: {bits}, by {basis}. Its ID and name:"
+        yield ForeignText(_shortened(f"{best.item.id} {best.item.title}"))
+    for words, pairs in (
+        ("No test separates", found.not_distinguished()),
+        ("Except by wording, no test separates", found.only_worded_differently()),
+    ):
+        shown = list(islice(pairs, _TASK_TOOL_MOST))
+        if all(ITEM_ID.fullmatch(each) for pair in shown for each in pair):
+            yield from (f"{words} {pairs_text(shown)}.",) * bool(shown)
+        else:
+            yield f"{words}:"
+            yield ForeignText(_shortened(pairs_text(shown)))
 
 
 def _listed(title: str, rows: object) -> Iterator[str | ForeignText]:

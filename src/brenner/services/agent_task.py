@@ -6,7 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from brenner.artifact.diff import Diff, FieldChange, ItemChange, diff
+from brenner.artifact.evidence import evidence_matrix
 from brenner.artifact.model import LAYOUT, Artifact, Item, list_active
+from brenner.artifact.next_test import NextTests, next_tests
 from brenner.artifact.render import render_artifact
 from brenner.artifact.serialize import artifact_json, diff_json, plain_json
 from brenner.artifact.state import Blame, Change, Source, State, empty_state
@@ -24,7 +26,7 @@ from brenner.protocol.delta.schema import (
 )
 from brenner.protocol.grammar import ITEM_ID_IN_PROSE
 from brenner.protocol.message_types import CRITIQUE
-from brenner.protocol.roster import Mode
+from brenner.protocol.roster import Mode, Role
 from brenner.services.next_round import earlier_kickoffs
 from brenner.services.session_status import load_status
 from brenner.services.sessions import overviews
@@ -68,7 +70,7 @@ class AgentTask(NamedTuple):
     `prompt` is that of its role; None if the session assigns none. `own` are the items that it
     added. `letters` are messages that wait for it; `attacks` are CRITIQUE messages that wait for
     others. `asked` is the origin of the question, if a version has it. `kickoff` is the message
-    that asks it.
+    that asks it. `next_tests` is for agents who design tests, once there is a version.
     """
 
     status: SessionStatus
@@ -82,6 +84,7 @@ class AgentTask(NamedTuple):
     attacks: tuple[OpenMessage, ...]
     asked: Source | None = None
     kickoff: StoredMessage | None = None
+    next_tests: NextTests | None = None
 
 
 def load_task(workspace: Workspace, agent: str, thread_id: str) -> AgentTask:
@@ -95,6 +98,7 @@ def load_task(workspace: Workspace, agent: str, thread_id: str) -> AgentTask:
     critiques = () if status.is_over else _critiques(status, history.state, own)
     blocks = (*(() if status.is_over else status.refusals), *status.needed_misplaced)
     is_cancelled = status.cancelled is not None
+    designs_tests = (is_unified or role == Role.TEST_DESIGNER) and not status.is_over
     return AgentTask(
         status=status,
         me=me,
@@ -113,6 +117,11 @@ def load_task(workspace: Workspace, agent: str, thread_id: str) -> AgentTask:
         ),
         asked=_source(history.state, "RT", "statement"),
         kickoff=next((each for each in messages if me and each.id == me.kickoff), None),
+        next_tests=(
+            next_tests(evidence_matrix(history.state.artifact))
+            if designs_tests and status.version
+            else None
+        ),
     )
 
 

@@ -17,6 +17,7 @@ COMMANDS = {
         "ledger",
         "Show the result of each block.",
     ),
+    "tests": (ONE_SECTION, "brenner.cli.artifact.tests", "tests", "Show which test to do next."),
     "lint": (ONE_SECTION, "brenner.cli.artifact.lint", "lint", "Check against the rules."),
     "verify": (
         ONE_SECTION,

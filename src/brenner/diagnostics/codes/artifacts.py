@@ -105,6 +105,29 @@ AUTHORS_NOT_KNOWN = error(
     "R7, R10",
 )
 
+# Which test next
+
+INVALID_PRIOR = error(
+    "INVALID_PRIOR",
+    "Cannot use the prior `{given}`{place}: {reason}.{known}",
+    "Write the ID of an active hypothesis and a weight above 0: {example}. Hypotheses without a "
+    "prior have weight 1.",
+    "R32",
+)
+INVALID_RELIABILITY = error(
+    "INVALID_RELIABILITY",
+    "Cannot use the reliability `{given}`{place}: {reason}.{known}",
+    "Write a number above 0 and at most 1: {example}.",
+    "R32",
+)
+INVALID_PRIORS_FILE = error(
+    "INVALID_PRIORS_FILE",
+    "Cannot use the priors in `{path}`: {reason}.",
+    "The file is TOML with up to two tables: `[priors]`, where each line is like `H1 = 2`, and "
+    "`[reliability]`, where each line is like `T1 = 0.9`.",
+    "R32",
+)
+
 # Versions: find, void and adopt them (rulings R10, R17, R18)
 RECORD_UNREADABLE = warning(
     "RECORD_UNREADABLE",

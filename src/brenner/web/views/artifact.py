@@ -32,6 +32,7 @@ from brenner.artifact.model import (
     item_sort_key,
     total_score,
 )
+from brenner.artifact.next_test import NextTests, RankedTest, next_tests
 from brenner.artifact.state import Change, State
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.model import RequestError
@@ -527,7 +528,9 @@ def evidence_page(context: RequestContext) -> PageResult:
         "version": loaded.number if loaded else None,
     }
     if loaded:
-        document |= _evidence(context, evidence_matrix(loaded.artifact), {"version": number})
+        matrix = evidence_matrix(loaded.artifact)
+        document |= _evidence(context, matrix, {"version": number})
+        document["next_tests"] = _next_tests(next_tests(matrix))
     return Page("pages/evidence.html", "Evidence", document)
 
 
@@ -626,6 +629,42 @@ def _unknown_hypotheses(found: EvidenceMatrix) -> Iterator[Document]:
     for column in found.columns:
         for name, outcome in column.unknown_hypotheses:
             yield {"id": column.item.id, "hypothesis": name, "outcome": cut(outcome, _MAX_TITLE)}
+
+
+# Which test next (R32)
+
+
+def _next_tests(found: NextTests) -> Document:
+    chosen = found.separating_set
+    return {
+        "hypotheses": len(found.hypotheses),
+        "max_bits": found.max_bits,
+        "tests": [_ranked_test(each) for each in found.tests[:_MAX_TESTS]],
+        "number_of_tests": len(found.tests),
+        "separating_set": chosen
+        and {
+            "tests": list(chosen.tests[:_MAX_PAIRS]),
+            "basis": chosen.basis,
+            "is_exact": chosen.is_exact,
+        },
+    }
+
+
+def _ranked_test(test: RankedTest) -> Document:
+    return {
+        "id": test.item.id,
+        "name": cut(test.item.title, _MAX_TITLE),
+        "bits": test.bits,
+        "basis": test.basis,
+        "groups": [list(members[:_MAX_PAIRS]) for _, members in test.groups[:_MAX_PAIRS]],
+        "silent": list(test.silent[:_MAX_PAIRS]),
+        "cost_usd": test.cost_in_usd,
+        "weeks": test.weeks,
+        "bits_per_cost": test.bits_per_usd,
+        "bits_per_time": test.bits_per_week,
+        "score": test.score,
+        "has_verdict": test.has_verdict,
+    }
 
 
 # Scores
