@@ -57,7 +57,10 @@ _SENTENCE = lazy_pattern(r".{20,79}?[.!?](?=\s)")
 
 
 class ContributionRequest(NamedTuple):
-    """A contribution to post. Recipients and base version may be left out."""
+    """A contribution to post. Recipients and base version may be left out.
+
+    Without a `shorthand` for the subject, it is that of the agent's model.
+    """
 
     thread_id: str
     agent: str
@@ -65,6 +68,7 @@ class ContributionRequest(NamedTuple):
     summary: str = ""
     to: tuple[str, ...] = ()
     base: int | None = None
+    shorthand: str = ""
 
 
 # A correction made in a delta before it was sent, as JSON: `delta`, `code` of the fault, `what`
@@ -99,13 +103,14 @@ def prepare_contribution(
     _check_base(history, request)
     given = read_delta_arguments(request.deltas)
     texts = [text for text, _, _ in given]
+    shorthand = request.shorthand or model_shorthand(
+        workspace.mailbox, request.agent, request.thread_id
+    )
     message = Message(
         thread_id=request.thread_id,
         sender=request.agent,
         recipients=request.to or _recipients(workspace, request),
-        subject=_subject(
-            request, texts, model_shorthand(workspace.mailbox, request.agent, request.thread_id)
-        ),
+        subject=_subject(request, texts, shorthand),
         body=_body(request, texts),
     )
     too_long = size_error(message.body, workspace.project)
