@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from brenner.artifact.merge.engine import Merge, merge
-from brenner.artifact.model import Item, Result
 from brenner.artifact.results import result_payload
 from brenner.artifact.state import BlockOutcome, Entry
 from brenner.diagnostics.codes import artifacts as artifact_codes
@@ -31,9 +30,9 @@ from brenner.services.version_store import load_history, require_thread_id
 from brenner.text import closest_certain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from brenner.artifact.model import Artifact
+    from brenner.artifact.model import Artifact, Item, Result
     from brenner.mail.model import SendResult
     from brenner.protocol.messages import Message
     from brenner.services.workspace import Workspace
@@ -79,13 +78,13 @@ def load_test(workspace: Workspace, thread_id: str, test_id: str) -> TestInThrea
     if item.killed:
         words = {"name": item.killed.agent, "id": item.id, "session": thread_id, "counts": ""}
         how = "A result needs an active test."
-        raise RequestError(TARGET_KILLED.at(**words, how=how))
+        raise RequestError(TARGET_KILLED.at(None, **words, how=how))
     return TestInThread(history, merged, item)
 
 
-def check_hypotheses(test: TestInThread, result: Result) -> None:
+def check_hypotheses(test: TestInThread, ids: Iterable[str]) -> None:
     """Raise RequestError if a stated verdict names a hypothesis that does not exist."""
-    for hypothesis in (*result.contradicts, *result.supports):
+    for hypothesis in ids:
         _require_item(test.history, test.artifact, HYPOTHESIS_SLATE.id, hypothesis)
 
 
@@ -97,7 +96,7 @@ def _require_item(history: VersionHistory, artifact: Artifact, section: str, ite
         prefix = SECTIONS[section].prefix
         known = list_items(prefix, list(items), f"in {history.thread_id}", items)
         words = {"name": history.thread_id, "item": item_id, "or_field": "", "suggestion": ""}
-        raise RequestError(artifact_codes.NO_SUCH_ITEM.at(**words, known=known))
+        raise RequestError(artifact_codes.NO_SUCH_ITEM.at(None, **words, known=known))
     return found
 
 
@@ -173,7 +172,7 @@ def _with_replaced(test: TestInThread, result: Result, number: int) -> Iterator[
     if not 1 <= number <= len(known):
         count = f" It has {len(known)}." if known else " It has none."
         words = {"id": test.item.id, "thread": test.history.thread_id, "known": count}
-        raise RequestError(codes.NO_SUCH_RESULT.at(**words, number=number))
+        raise RequestError(codes.NO_SUCH_RESULT.at(None, **words, number=number))
     for place, each in enumerate(known, 1):
         kept = each.without_verdict() if each.derived else each
         yield result if place == number else kept

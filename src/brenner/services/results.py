@@ -48,9 +48,9 @@ class ListedResult(NamedTuple):
             words = {"path": state.path, "id": self.test.id, "sha256": state.sha256}
             words |= {"number": str(self.number)}
             if state.problem:
-                yield codes.RESULT_FILE_MISSING.at(**words, reason=state.problem)
+                yield codes.RESULT_FILE_MISSING.at(None, **words, reason=state.problem)
             elif not state.is_same:
-                yield codes.RESULT_FILE_DIFFERS.at(**words)
+                yield codes.RESULT_FILE_DIFFERS.at(None, **words)
 
 
 class ResultList(NamedTuple):

@@ -197,7 +197,7 @@ def check_options(here: Workspace, test: TestInThread, given: ResultOptions) -> 
     """Return the options with the hashes of files. Raise if the result could not be recorded."""
     evidence = tuple(with_hash(here.project, each) for each in given.evidence)
     checked = given._replace(evidence=evidence)
-    check_hypotheses(test, checked.result(datetime.now(UTC)))
+    check_hypotheses(test, (*given.contradicts, *given.supports))
     if given.replace is not None:
         draft_result(here, test, checked.result(datetime.now(UTC)), given.replace)
     return checked
@@ -260,18 +260,17 @@ _QUESTIONS = {
 def _ask_verdict(test: TestInThread, given: ResultOptions) -> ResultOptions:
     about = f"No verdict follows from this outcome of {test.item.id}."
     print_message(about, sys.stderr)
-    stated = {name: _ask_ids(test, given, name) for name in VERDICT_FIELDS}
-    return given._replace(**stated)
+    contradicts = _ask_ids(test, "contradicts")
+    return given._replace(contradicts=contradicts, supports=_ask_ids(test, "supports"))
 
 
-def _ask_ids(test: TestInThread, given: ResultOptions, name: str) -> tuple[str, ...]:
+def _ask_ids(test: TestInThread, name: str) -> tuple[str, ...]:
     """Ask for hypotheses until all of them exist."""
     while True:
         answer = click.prompt(_QUESTIONS[name], default="", show_default=False, err=True)
         ids = tuple(dict.fromkeys(filter(None, answer.upper().replace(",", " ").split())))
         try:
-            stated = given._replace(**{name: ids}).result(datetime.now(UTC))
-            check_hypotheses(test, stated)
+            check_hypotheses(test, ids)
         except RequestError as error:
             write_diagnostics([error.diagnostic], "brenner", sys.stderr)
             continue
@@ -291,7 +290,7 @@ def _without_verdict(
     keys = f" Declared outcomes: {', '.join(f'`{each}`' for each in declared)}." if declared else ""
     meant = draft.test.meant_outcome(outcome)
     words = {"value": outcome, "id": draft.test.item.id, "known": keys}
-    found = RESULT_WITHOUT_VERDICT.at(**words, suggestion=did_you_mean(meant))
+    found = RESULT_WITHOUT_VERDICT.at(None, **words, suggestion=did_you_mean(meant))
     if sent is None:
         return [found]
     number = given.replace or len(draft.test.item.results) + 1
