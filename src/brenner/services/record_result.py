@@ -27,7 +27,7 @@ from brenner.services.contribute import ContributionRequest, prepare_contributio
 from brenner.services.preview import UNSENT
 from brenner.services.send import SendOptions
 from brenner.services.version_store import load_history, require_thread_id
-from brenner.text import closest_certain
+from brenner.text import closest_certain, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -221,10 +221,10 @@ def _merge_warnings(entry: Entry | None, reported: tuple[Diagnostic, ...]) -> It
 
 
 def verdict_words(result: Result) -> str:
-    """Return what a result means for hypotheses: `contradicts H1 and supports H2`, or nothing."""
+    """Return what a result means for hypotheses: `contradicts H1 and H2, and supports H3`."""
     parts = [
-        f"{name} {', '.join(ids)}"
+        f"{name} {joined(ids)}"
         for name in VERDICT_FIELDS
         if (ids := getattr(result, name)) and result.has_verdict
     ]
-    return " and ".join(parts)
+    return ", and ".join(parts)

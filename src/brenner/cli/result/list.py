@@ -24,6 +24,8 @@ from brenner.cli.terminal import (
 from brenner.cli.threads import find_thread
 from brenner.cli.workspace import workspace_of
 from brenner.diagnostics.model import Summary
+from brenner.protocol.delta.field_checks import parse_time
+from brenner.protocol.messages import exact_time
 from brenner.services.record_result import verdict_words
 from brenner.services.results import (
     ListedResult,
@@ -134,7 +136,7 @@ def _origin_spans(listed: ListedResult) -> Iterator[Span]:
         yield Span("by ", DIM)
         yield agent_span(source.agent)
         yield Span(f", message {source.message_id}", DIM)
-    at = listed.result.observed_at or listed.recorded_at
-    yield Span(f"{', ' if source else ''}{at}" if at else "", DIM)
+    at = parse_time(listed.result.observed_at or listed.recorded_at or "")
+    yield Span(f"{', ' if source else ''}{exact_time(at)}" if at else "", DIM)
     published = f"v{listed.version}" if listed.version else "not compiled yet"
     yield Span(f", {published}", DIM)
