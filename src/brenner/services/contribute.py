@@ -109,7 +109,7 @@ def prepare_contribution(
     message = Message(
         thread_id=request.thread_id,
         sender=request.agent,
-        recipients=request.to or _recipients(workspace, request),
+        recipients=request.to or _recipients(workspace, request, history),
         subject=_subject(request, texts, shorthand),
         body=_body(request, texts),
     )
@@ -179,13 +179,21 @@ def find_sent_before(
 # Composing the message
 
 
-def _recipients(workspace: Workspace, request: ContributionRequest) -> tuple[str, ...]:
+def _recipients(
+    workspace: Workspace, request: ContributionRequest, history: VersionHistory
+) -> tuple[str, ...]:
+    """Return the operator and the agents of the kickoffs; without any, the thread's senders."""
     mailbox = workspace.mailbox
     roster, asked, _ = earlier_kickoffs(mailbox.thread_arrivals(request.thread_id, 0))
     listed = roster.names if roster else ()
     known = {each.name for each in mailbox.agents()}
     names = dict.fromkeys((workspace.project.operator, *listed, *asked))
-    return tuple(name for name in names if name != request.agent and name in known)
+    others = tuple(name for name in names if name != request.agent and name in known)
+    if others:
+        return others
+    from brenner.services.publish import recipients_of  # rarely needed
+
+    return recipients_of(workspace, history, history.state.artifact)
 
 
 def _check_base(history: VersionHistory, request: ContributionRequest) -> None:
