@@ -334,6 +334,16 @@ def _items(context: click.Context, incomplete: str) -> Iterable[str]:  # noqa: A
     return ()
 
 
+def _tests(context: click.Context, incomplete: str) -> Iterable[str]:
+    return [each for each in _items(context, incomplete) if each.startswith("T")]
+
+
+def _hypotheses(context: click.Context, incomplete: str) -> Iterable[str]:
+    """Complete the last ID of `H1,H2`."""
+    before = incomplete[: incomplete.rfind(",") + 1]
+    return [f"{before}{each}" for each in _items(context, incomplete) if each.startswith("H")]
+
+
 # Values of the program
 
 
@@ -419,6 +429,9 @@ VALUES: dict[str, _Values] = {
     "NEW": _new_targets,
     "vN": _version_words,
     "ITEM": _items,
+    "TEST": _tests,
+    "H1,H2": _hypotheses,
+    "H3": _hypotheses,
     "ITEM[.FIELD]": _items,
     "item_id": _items,
     "actor": _agents,
