@@ -17,8 +17,8 @@ COMMANDS = {
     cls=LazyGroup,
     table=COMMANDS,
     epilog=examples(
-        "brenner result add RS-20251230-cell-fate T1 --outcome changed --potency passed",
-        "brenner result run RS-20251230-cell-fate T1 --outcome changed -- python analyse.py",
+        "brenner result add RS-20251230-cell-fate T1 --outcome changed",
+        "brenner result run RS-20251230-cell-fate T1 -- python analyse.py",
         "brenner result list RS-20251230-cell-fate",
     ),
 )

@@ -159,9 +159,9 @@ JSON_DEFAULTS: dict[str, object] = {
     cls=JsonCommand,
     json_defaults=JSON_DEFAULTS,
     epilog=examples(
-        "brenner result add RS-20251230-cell-fate T1 --outcome changed --potency passed",
-        "brenner result add T1 --outcome 'No colonies grew' --contradicts H1 --supports H3 \\",
-        "    --evidence file:data/plates.csv --note 'Three plates'",
+        "brenner result add RS-20251230-cell-fate T1 --outcome changed",
+        "brenner result add T1 --outcome 'No colonies grew' --contradicts H1 \\",
+        "    --potency passed --evidence file:data/plates.csv --note 'Three plates'",
         "brenner result add T1 --replace 2 --outcome unchanged --potency passed",
     ),
 )

@@ -63,8 +63,8 @@ class _CommandAfterSeparator(JsonCommand):
     json_defaults={**JSON_DEFAULTS, "run": None},
     epilog=examples(
         "brenner result run RS-20251230-cell-fate T1 -- python analyse.py --plates 3",
-        "brenner result run T1 --outcome changed --potency passed --timeout 600 -- make test-t1",
-        "brenner result run T1 -- sh -c 'zcat reads.gz | wc -l'",
+        "brenner result run T1 --outcome changed --timeout 600 -- make test-t1",
+        "brenner result run T1 -- sh -c './count plates/*.csv'",
     ),
 )
 @click.argument("thread", metavar="[THREAD]")
