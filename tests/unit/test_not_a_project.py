@@ -143,7 +143,7 @@ def test_mail_needs_a_project(empty: Path, files: Path, command: str) -> None:
     assert list(empty.iterdir()) == []
     assert sorted(files.iterdir()) == before
     if command not in ("serve", "mcp", "session watch"):
-        shown = brenner(*arguments, "--json", cwd=empty)
+        shown = brenner("--json", *arguments, cwd=empty)
         assert shown.code == 2
         assert shown.codes == ["NOT_A_PROJECT"]
         assert list(empty.iterdir()) == []

@@ -146,7 +146,8 @@ def _invoke(context: click.Context) -> int:
 
 
 def _report_usage_error(error: click.ClickException, arguments: list[str]) -> int:
-    context, as_json = getattr(error, "ctx", None), "--json" in arguments
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    context, as_json = getattr(error, "ctx", None), "--json" in own
     if isinstance(error, click.exceptions.NoArgsIsHelpError) and not as_json:
         sys.stdout.write(error.format_message() + "\n")
         return 0
