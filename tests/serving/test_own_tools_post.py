@@ -519,4 +519,4 @@ def test_a_result_is_posted_like_any_edit() -> None:
     assert [(each.contradicts, each.derived) for each in recorded.results] == [(("H1",), True)]
     wrong = post(here, BEA, {**edit, "payload": {"results": [{"outcome": "slow"}]}})
     assert wrong.is_error
-    assert "`passed`, `failed` or `not_checked`" in wrong.text
+    assert "`passed`, `failed` or `not_checked`" in str(wrong.text)
