@@ -226,6 +226,7 @@ def record(
     if sent:
         note_changes_made()
     found = [*draft.violations, *_without_verdict(draft, given, sent)]
+    found = [each._replace(line=None) for each in found]  # the message was composed, not written
     if as_json:
         run = {"run": kept.to_json()} if kept else {}
         write_json({**_document(draft, given, sent, found), **run})
