@@ -69,6 +69,7 @@ from brenner.session.validation_reply import replied_message_id
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from brenner.artifact.model import Artifact
     from brenner.protocol.messages import Message, StoredMessage
     from brenner.session.unanswered import UnansweredItem
     from brenner.session.versions import VersionHistory
@@ -288,14 +289,19 @@ def compute_status(
     )
 
 
+def may_ask(artifact: Artifact) -> bool:
+    """Return whether an artifact has a result or a falsified assumption, which can ask (R28)."""
+    tests = artifact.sections[DISCRIMINATIVE_TESTS.id]
+    assumptions = artifact.sections[ASSUMPTION_LEDGER.id]
+    is_false = any(each.fields.get("status") == FALSIFIED for each in assumptions)
+    return is_false or any("results" in test.fields for test in tests)
+
+
 def find_unanswered(
     history: VersionHistory, thread: Sequence[StoredMessage], state: State
 ) -> tuple[UnansweredItem, ...]:
-    """Return the items that ask for an answer (R28), if the thread has any results at all."""
-    tests = state.artifact.sections[DISCRIMINATIVE_TESTS.id]
-    assumptions = state.artifact.sections[ASSUMPTION_LEDGER.id]
-    is_false = any(each.fields.get("status") == FALSIFIED for each in assumptions)
-    if not is_false and not any("results" in test.fields for test in tests):
+    """Return the items that ask for an answer (R28); `state` contains all unread messages."""
+    if not may_ask(state.artifact):
         return ()
     # Most sessions have neither results nor falsified assumptions, and do not need this module.
     from brenner.session.unanswered import unanswered_items

@@ -318,7 +318,7 @@ UNANSWERED = error(
 )
 UNANSWERED_ITEM = warning(
     "UNANSWERED_ITEM",
-    "{fact} (message {id}), and nobody has answered since.",
+    "{fact} (message {id}), and no answer has come since.",
     "Send a DELTA that kills {item}, changes it, or adds a critique or an assumption that names "
     "{names} and says why {item} is kept. Or dismiss it: `brenner session dismiss {thread_id} "
     "{address} --reason TEXT`.",
