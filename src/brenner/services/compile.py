@@ -399,11 +399,12 @@ class _CompileAttempt:
             raise
 
     def _propose(self, read: tuple[StoredMessage, ...], merged: Merge) -> CompiledVersion:
-        close, mailbox = self.options.close, self.workspace.mailbox
+        close = self.options.close
         proposal = compile_batch(self.history, self.compiler, read, merged, close=close)
         applied = (each for each in merged.ledger if each.state is BlockOutcome.APPLIED)
         ids = dict.fromkeys(each.message_id for each in applied)
-        is_open = (mailbox.message(each).envelope.trust is Trust.UNVERIFIED for each in ids)
+        trust = {each.id: each.envelope.trust for each in read}
+        is_open = (trust[each] is Trust.UNVERIFIED for each in ids)
         return proposal._replace(
             unresolved=unresolved_references(self.workspace, proposal.artifact, self.sessions),
             unverified=tuple(compress(ids, is_open)),
@@ -618,7 +619,7 @@ def unanswered_error(thread_id: str, found: tuple[UnansweredItem, ...]) -> Reque
         f"{each.request} (message {each.message_id})\n  {dismiss} {each.address} --reason TEXT"
         for each in found
     ]
-    return RequestError(sessions_codes.UNANSWERED.at(None, **words), ("\n".join(details),))
+    return RequestError(sessions_codes.STILL_UNANSWERED.at(None, **words), ("\n".join(details),))
 
 
 # The result as JSON

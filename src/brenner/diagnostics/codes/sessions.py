@@ -308,8 +308,8 @@ CANNOT_DISMISS = error(
 
 # Items that ask for an answer, and the conclusion
 
-UNANSWERED = error(
-    "UNANSWERED",
+STILL_UNANSWERED = error(
+    "STILL_UNANSWERED",
     "Cannot complete `{thread_id}`, because there is no answer yet: {facts}.",
     "Answer in a DELTA, or keep an item as it is: `brenner session dismiss {thread_id} {address} "
     "--reason TEXT`. To complete without an answer: `brenner session complete --anyway "
