@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     json_defaults=JSON_DEFAULTS,
     epilog=examples(
         "brenner session complete RS-20251230-cell-fate",
-        "brenner session complete RS-20251230-cell-fate --conclusion 'Lineage explains it'",
+        "brenner session complete RS-20251230-cell-fate --conclusion 'It counts'",
         "brenner session complete RS-20251230-cell-fate --persist --commit --archive",
     ),
 )
@@ -269,7 +269,7 @@ _BLOCK_ADDRESS = lazy_pattern(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?", re.ASCII)
     cls=Command,
 )
 @click.argument("thread", metavar="[THREAD]")
-@click.argument("which", required=False, metavar="MESSAGE[.BLOCK]|ITEM/BECAUSE")
+@click.argument("which", required=False, metavar="MESSAGE[.BLOCK]|H1/T1")
 @click.option("--reason", default="", metavar="TEXT", help="Reason, shown in the thread.")
 @common_options
 def dismiss(settings: Settings, thread: str, which: str | None, reason: str) -> int:
