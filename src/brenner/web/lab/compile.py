@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 from brenner.artifact.diff import describe_block, describe_outcome, summary
 from brenner.artifact.state import BlockOutcome
 from brenner.diagnostics.codes.publishing import ARTIFACT_FILE_EDITED, FILE_OVERTAKEN
+from brenner.diagnostics.codes.sessions import NO_CONCLUSION
 from brenner.diagnostics.model import BrennerError, Diagnostic, worst_first
 from brenner.persist.git import persistence_of
 from brenner.protocol.messages import parse_message_file
@@ -84,7 +85,7 @@ def compiled_document(
         "more_conflicts": max(0, len(done.conflicts) - MAX_FINDINGS),
         "not_contributed": _worst_findings(done.not_contributed),
         "warnings": _worst_findings(done.warnings),
-        "violations": _worst_findings(done.notes),
+        "violations": _worst_findings(map(_on_page, done.notes)),
         "unanswered": [
             each.to_json() | {"fact": each.fact, "link": links.item(done.thread_id, each.item)}
             for each in done.unanswered[:MAX_ITEMS]
@@ -149,6 +150,13 @@ def _lint_document(done: CompileResult) -> dict[str, object]:
         "violations": _worst_findings(found),
         "more": max(0, len(found) - MAX_FINDINGS),
     }
+
+
+def _on_page(found: Diagnostic) -> Diagnostic:
+    """Return a note as a page shows it: the form has a field for the conclusion."""
+    if found.code is not NO_CONCLUSION:
+        return found
+    return found._replace(fix="Write it under “Conclusion” in the form “Complete session”.")
 
 
 def _worst_findings(found: Iterable[Diagnostic]) -> list[dict[str, object]]:
