@@ -36,6 +36,7 @@ COMMANDS = {
     ),
     "session": (_RUN, "brenner.cli.session", "command", "Start, follow and end a session."),
     "compile": (_RUN, "brenner.cli.compile", "command", "Publish the next version."),
+    "result": (_RUN, "brenner.cli.result", "command", "Record what a test showed."),
     "roster": (_RUN, "brenner.cli.roster", "command", "Show which agent has which role."),
     "orchestrate": (_RUN, "brenner.cli.session", "orchestrate", "Same as `session start`."),
     "new": (_WRITE, "brenner.cli.new", "command", "Print a message to fill in."),

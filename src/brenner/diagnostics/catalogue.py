@@ -15,6 +15,7 @@ from brenner.diagnostics.codes import (
     merging,
     messages,
     publishing,
+    results,
     running,
     serving,
     sessions,
@@ -27,7 +28,7 @@ from brenner.text import closest
 
 _MODULES = (
     *(messages, deltas, mail, stores, merging, artifacts, lint_structure, lint_sections),
-    *(sessions, running, publishing, serving, web),
+    *(sessions, results, running, publishing, serving, web),
 )
 CATALOGUE = {
     code.id: code for module in _MODULES for code in vars(module).values() if isinstance(code, Code)
