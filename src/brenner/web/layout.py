@@ -107,7 +107,7 @@ _NOTHING_TO_DO = "Nothing to do now. New messages appear here by themselves."
 # An agent waits for these
 _URGENT_KINDS = (
     *("stopped", "blocked", "question", "overdue", "refused", "misplaced"),
-    "no_kickoff",
+    *("unanswered", "no_kickoff"),
 )
 
 
@@ -148,7 +148,7 @@ def _attention_link(session: Session, each: Attention) -> str:
     if each.kind in _LISTS:
         tab, query, fragment = _LISTS[each.kind]
         return links.session(thread_id, tab, **query) + fragment
-    if len(each.messages) + len(each.items) == 1:
+    if len(each.messages) + len(each.items) == 1 or each.kind == "unanswered":
         return _single_link(session, each)
     if each.items:
         return links.session(thread_id, "artifact", section=ADVERSARIAL_CRITIQUE.id)

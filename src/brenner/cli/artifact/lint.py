@@ -107,7 +107,7 @@ def lint(  # noqa: PLR0913  (one parameter per option)
             return _report_unreadable(settings, given, source_text or "", as_sarif=as_sarif)
         source, notes = (given, ()) if given else project_source(reader, loaded)
         notes = notes if source else (*notes, *_citation_notes(reader, loaded))
-    report = lint_loaded(loaded, source)
+        report = _with_unanswered(reader, loaded, lint_loaded(loaded, source))
     notes = (*notes, *(loaded.version.notes if loaded.version else ()))
     if settings.as_json:
         write_json(_document(loaded, notes, report))
@@ -174,6 +174,21 @@ def _citation_notes(reader: ArtifactReader, loaded: LoadedArtifact) -> tuple[Dia
     from brenner.services.citations import citation_notes  # only without a source text
 
     return citation_notes(reader.workspace.mailbox, loaded.version.thread_id, loaded.artifact)
+
+
+def _with_unanswered(
+    reader: ArtifactReader, loaded: LoadedArtifact, report: LintReport
+) -> LintReport:
+    """Return the report with the items of a thread that ask for an answer (R28).
+
+    A file alone has no history, so its report is the same.
+    """
+    version = loaded.version
+    if version is None or version.source != "mail":
+        return report
+    from brenner.services.session_status import unanswered_warnings
+
+    return report.of((*report.violations, *unanswered_warnings(reader.workspace, version)))
 
 
 def _report_lines(report: LintReport, name: str, *, with_questions: bool) -> Iterator[str]:
