@@ -301,6 +301,8 @@ class _CompileAttempt:
             blank = Message(history.thread_id, workspace.actor, (workspace.actor,), "", "")
             at = datetime.now(UTC).replace(microsecond=0)
             self.history = with_conclusion(history, blank, options.conclusion, at)
+        stored = {each.id for each in history.unread}
+        self.pretended = {each.id for each in self.history.unread} - stored
         now = compile_time(self.history, self.history.number + 1)
         self.compiler = Compiler(workspace.actor, now, workspace.project.operator, source)
 
@@ -402,7 +404,11 @@ class _CompileAttempt:
         close, mailbox = self.options.close, self.workspace.mailbox
         proposal = compile_batch(self.history, self.compiler, read, merged, close=close)
         applied = (each for each in merged.ledger if each.state is BlockOutcome.APPLIED)
-        ids = dict.fromkeys(each.message_id for each in applied)
+        ids = [
+            each
+            for each in dict.fromkeys(each.message_id for each in applied)
+            if each not in self.pretended
+        ]
         is_open = (mailbox.message(each).envelope.trust is Trust.UNVERIFIED for each in ids)
         return proposal._replace(
             unresolved=unresolved_references(self.workspace, proposal.artifact, self.sessions),

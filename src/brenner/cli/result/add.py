@@ -242,7 +242,7 @@ def record(
     else:
         write_diagnostics(found, "brenner", sys.stderr)
         _write(draft, given, sent, found)
-    return EXIT_OK if sent else EXIT_INVALID
+    return EXIT_OK if sent or draft.is_known else EXIT_INVALID
 
 
 # Questions to the operator
@@ -364,6 +364,9 @@ def _test_id(draft: DraftResult) -> str:
 def _write(
     draft: DraftResult, given: ResultOptions, sent: SendResult | None, found: list[Diagnostic]
 ) -> None:
+    if draft.is_known:
+        print_message(f"{_test_id(draft)} has this result already. Nothing was sent.")
+        return
     if sent is None:
         print_message(f"Not sent: {count_by_severity(Summary.of(found))}.", sys.stderr)
         return
