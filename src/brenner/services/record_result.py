@@ -118,6 +118,11 @@ class DraftResult(NamedTuple):
         return not any(found.severity is ERROR for found in self.violations)
 
     @property
+    def is_known(self) -> bool:
+        """Return whether the test has this result already, so that there is nothing to send."""
+        return self.result is not None and self.result in self.test.item.results
+
+    @property
     def needs_verdict(self) -> bool:
         """Return whether the test worked, but nothing follows for any hypothesis."""
         result = self.result
@@ -157,8 +162,11 @@ def draft_result(
 
 
 def send_result(workspace: Workspace, draft: DraftResult) -> tuple[DraftResult, SendResult | None]:
-    """Send the result, if its message has no errors. Return it with all that was found."""
-    if not draft.is_ready:
+    """Send the result, if its message has no errors. Return it with all that was found.
+
+    A result that the test has already is not sent again.
+    """
+    if draft.is_known or not draft.is_ready:
         return draft, None
     outcome = workspace.send(render_message_file(draft.message), SendOptions(workspace.actor))
     known = {found.code for found in outcome.report.violations}

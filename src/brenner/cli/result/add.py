@@ -34,6 +34,7 @@ from brenner.diagnostics.model import Diagnostic, RequestError, Summary
 from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.model import SendResult, stored_json
 from brenner.named_tuple import NamedTuple
+from brenner.protocol.delta.field_checks import parse_time
 from brenner.protocol.delta.schema import POTENCIES, POTENCY_FAILED, VERDICT_FIELDS
 from brenner.services.evidence_files import with_hash
 from brenner.services.record_result import (
@@ -69,6 +70,7 @@ class ResultOptions(NamedTuple):
     evidence: tuple[str, ...]
     note: str | None
     replace: int | None
+    observed: str | None
 
     def result(self, observed_at: datetime) -> Result:
         return Result(
@@ -76,7 +78,7 @@ class ResultOptions(NamedTuple):
             self.potency,
             self.contradicts,
             self.supports,
-            iso_milliseconds(observed_at),
+            self.observed or iso_milliseconds(observed_at),
             self.evidence,
             self.note,
         )
@@ -107,6 +109,11 @@ _OPTIONS = (
         metavar="N",
         help="Correct result N of the test, as `result list` numbers it.",
     ),
+    click.option(
+        "--observed",
+        metavar="TIME",
+        help="When it was observed, such as 1960-06-20T12:00:00Z, if not now.",
+    ),
 )
 
 
@@ -120,6 +127,9 @@ def result_options(function: Callable[..., int]) -> Callable[..., int]:
             mine[name] = _read_ids(mine[name], f"--{name}")
         if mine["outcome"] is not None and not mine["outcome"].strip():
             message = "--outcome needs a text, or the key of a declared outcome."
+            raise click.UsageError(message)
+        if mine["observed"] and parse_time(mine["observed"]) is None:
+            message = "--observed needs a time such as 1960-06-20T12:00:00Z."
             raise click.UsageError(message)
         if mine["potency"] == POTENCY_FAILED and any(mine[name] for name in VERDICT_FIELDS):
             message = (
@@ -233,7 +243,7 @@ def record(
     else:
         write_diagnostics(found, "brenner", sys.stderr)
         _write(draft, given, sent, found)
-    return EXIT_OK if sent else EXIT_INVALID
+    return EXIT_OK if sent or draft.is_known else EXIT_INVALID
 
 
 # Questions to the operator
@@ -320,6 +330,8 @@ def add_command(test: TestInThread, given: ResultOptions) -> str:
         words += ["--evidence", quote(escape_control(each, len(each) + 1))]
     if given.note:
         words += ["--note", quote(escape_control(given.note, len(given.note) + 1))]
+    if given.observed:
+        words += ["--observed", quote(given.observed)]
     if given.replace is not None:
         words += ["--replace", str(given.replace)]
     return " ".join([*words, *last])
@@ -353,6 +365,9 @@ def _test_id(draft: DraftResult) -> str:
 def _write(
     draft: DraftResult, given: ResultOptions, sent: SendResult | None, found: list[Diagnostic]
 ) -> None:
+    if draft.is_known:
+        print_message(f"{_test_id(draft)} has this result already. Nothing was sent.")
+        return
     if sent is None:
         print_message(f"Not sent: {count_by_severity(Summary.of(found))}.", sys.stderr)
         return
