@@ -148,7 +148,9 @@ def add(  # noqa: PLR0913  (one parameter per option)
     count = plural(len(added.record.excerpts), "excerpt")
     print_message(f"Added `{added.record.id}` with {count} to `{added.path}`.")
     anchors = list(added.record.anchors())
-    print_hint(f"To cite it: `{anchors[-1]}`. To quote it in a kickoff: `--evidence {anchors[-1]}`.")
+    print_hint(
+        f"To cite it: `{anchors[-1]}`. To quote it in a kickoff: `--evidence {anchors[-1]}`."
+    )
     return EXIT_OK
 
 
@@ -159,7 +161,9 @@ def _can_ask(settings: Settings) -> bool:
 
 def _ask_excerpts() -> Iterator[str]:
     """Ask for excerpts until an empty line."""
-    while text := click.prompt("Excerpt (empty: no more)", default="", show_default=False, err=True):
+    while text := click.prompt(
+        "Excerpt (empty: no more)", default="", show_default=False, err=True
+    ):
         yield text
 
 

@@ -118,9 +118,9 @@ class LintContext(NamedTuple):
     `active` are the items that are not killed, by section. `items` and `hypotheses` are the
     existing IDs, killed ones included; `repeated` are the IDs that occur twice. `existing` are
     sentences that list the active items, by prefix. `source` is the
-    source text and `pack` the evidence pack, if any. The rest is for files only: `outline` and `lines`; the `missing` sections;
-    whether there was unread text; and the lines of each item's fields by the identity of the item,
-    since an ID may occur twice.
+    source text and `pack` the evidence pack, if any. The rest is for files only: `outline` and
+    `lines`; the `missing` sections; whether there was unread text; and the lines of each item's
+    fields by the identity of the item, since an ID may occur twice.
     """
 
     artifact: Artifact

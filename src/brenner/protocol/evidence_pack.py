@@ -35,7 +35,7 @@ from brenner.text import closest, cut, did_you_mean, plural
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from brenner.diagnostics.model import Code, Diagnostic
+    from brenner.diagnostics.model import Diagnostic
     from brenner.protocol.delta.schema import DeltaBlock
 
 MOST_RECORDS = 10_000
@@ -59,7 +59,7 @@ class EvidenceRecord(NamedTuple):
     accessed: str
     sha256: str | None = None
     file: str | None = None
-    excerpts: Mapping[str, str] = {}  # noqa: RUF012  (never changed)
+    excerpts: Mapping[str, str] = {}
 
     @property
     def doi(self) -> str | None:

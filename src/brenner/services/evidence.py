@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brenner.config import SETTINGS_FILE, inspect_project
+from brenner.config import SETTINGS_FILE
 from brenner.diagnostics.codes import evidence as codes
 from brenner.diagnostics.codes.evidence import EVIDENCE_PACK_UNREADABLE
 from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, RequestError
@@ -91,7 +90,9 @@ def require_pack(project: Project) -> ParsedPack:
 
 def unreadable_reason(parsed: ParsedPack) -> Diagnostic | None:
     """Return why a pack cannot be read, or None if it can."""
-    return next((each for each in parsed.diagnostics if each.code is EVIDENCE_PACK_UNREADABLE), None)
+    return next(
+        (each for each in parsed.diagnostics if each.code is EVIDENCE_PACK_UNREADABLE), None
+    )
 
 
 def readable_pack(project: Project) -> EvidencePack | None:
@@ -160,7 +161,7 @@ def add_record(project: Project, new: NewRecord) -> AddedRecord:
             raise RequestError(codes.EVIDENCE_NOT_ADDED.at(reason=reason))
         name = project.evidence_pack or DEFAULT_PACK
         file = project.folder / name
-        is_new_pack = not os.path.lexists(file)  # noqa: PTH
+        is_new_pack = not (file.exists() or file.is_symlink())
         old = "" if is_new_pack else _text_to_edit(file, name)
         known = _sound_pack(old, name) if not is_new_pack else EvidencePack(name, {})
         record = _record(project, new, _next_id(known))
@@ -284,7 +285,8 @@ def _require_added(text: str, name: str, known: EvidencePack, record: EvidenceRe
     pack, found = parse_pack(text.removeprefix("\ufeff"), name)
     error = next((each for each in found if each.severity is ERROR), None)
     if error:
-        raise RequestError(codes.EVIDENCE_NOT_ADDED.at(reason=error.message.rstrip(".")))
+        reason = str(dict(error.parameters)["reason"])
+        raise RequestError(codes.EVIDENCE_NOT_ADDED.at(reason=reason))
     if pack.records != {**known.records, record.id: record}:
         reason = "the file would not contain the same records"
         raise RequestError(codes.EVIDENCE_NOT_ADDED.at(reason=reason))
@@ -296,17 +298,12 @@ def _with_setting(project: Project, name: str) -> str:
     from brenner.services.toml_edits import add_setting
 
     file = project.folder / SETTINGS_FILE
-    text = _text_to_edit(file, SETTINGS_FILE) if os.path.lexists(file) else ""  # noqa: PTH
+    text = _text_to_edit(file, SETTINGS_FILE) if file.exists() else ""
     try:
         return add_setting(text, _SETTING, name)
     except EditError as error:
         reason = f"cannot change `{SETTINGS_FILE}`: {error.reason}"
         raise RequestError(codes.EVIDENCE_NOT_ADDED.at(error.line, reason=reason)) from None
-
-
-def with_pack_setting(project: Project) -> Project:
-    """Return the project with the settings as they are now."""
-    return inspect_project(str(project.folder), {}, project.store)
 
 
 # Checking
@@ -386,6 +383,8 @@ def items_citing(artifact: Artifact) -> dict[str, list[str]]:
     """Return the items that cite each anchor, killed ones included."""
     found: dict[str, list[str]] = {}
     for _, item in artifact.all_items():
-        for anchor in dict.fromkeys(a for text in texts_in(item.fields) for a in cited_anchors(text)):
+        for anchor in dict.fromkeys(
+            a for text in texts_in(item.fields) for a in cited_anchors(text)
+        ):
             found.setdefault(anchor, []).append(item.id)
     return found

@@ -194,9 +194,10 @@ class RoundOptions(NamedTuple):
     """The texts of a round's kickoffs, and the recipients. An empty text means not given.
 
     The excerpt is a text, or `sections` of the project's source text, then the excerpts of the
-    evidence pack with the anchors in `evidence`. `reopen` continues a closed session. `register` allows registering recipients on a server that shares names between
-    projects. `base` is the previewed version, and `seen` the digest of the previewed kickoffs. If
-    either has changed, nothing is sent.
+    evidence pack with the anchors in `evidence`. `reopen` continues a closed session. `register`
+    allows registering recipients on a server that shares names between projects. `base` is the
+    previewed version, and `seen` the digest of the previewed kickoffs. If either has changed,
+    nothing is sent.
     """
 
     wish: RosterRequest = RosterRequest()

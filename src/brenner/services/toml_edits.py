@@ -94,7 +94,9 @@ def add_setting(text: str, key: str, value: str) -> str:
     top = next((each for each in _tables(text[start:]) if not each.path), None)
     end = start + (top.end if top else 0)
     gap = newline if top and not text[:end].endswith("\n") else ""
-    changed = f"{text[:end]}{gap}{key} = {json.dumps(value, ensure_ascii=False)}{newline}{text[end:]}"
+    changed = (
+        f"{text[:end]}{gap}{key} = {json.dumps(value, ensure_ascii=False)}{newline}{text[end:]}"
+    )
     if decode_toml(changed.removeprefix("\ufeff")) != {**before, key: value}:
         reason = f"`{key}` cannot be added safely"
         raise EditError(reason)

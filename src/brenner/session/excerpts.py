@@ -264,6 +264,9 @@ def _render_passage(number: int, title: str, text: str) -> str:
 # Excerpts of the evidence pack by their anchors: `EV-001#E1`, or `EV-001` for all of a record (R31)
 
 
+_LIST_EVIDENCE = "Choose one that exists: `brenner evidence list`."
+
+
 def excerpt_of_pack(pack: EvidencePack, anchors: Iterable[str]) -> tuple[str, list[Diagnostic]]:
     """Return the excerpts with these anchors, and an error for each that does not exist.
 
@@ -276,9 +279,8 @@ def excerpt_of_pack(pack: EvidencePack, anchors: Iterable[str]) -> tuple[str, li
         known = pack.find(anchor)
         if known is None:
             words = {"what": "`--evidence`", "anchor": anchor, "path": pack.path}
-            found.append(
-                UNKNOWN_EVIDENCE.at(None, known=pack.describe_known(anchor), **words)
-            )
+            unknown = UNKNOWN_EVIDENCE.at(None, known=pack.describe_known(anchor), **words)
+            found.append(unknown._replace(fix=_LIST_EVIDENCE))
             continue
         record = known[0]
         names = [anchor.partition("#")[2]] if "#" in anchor else [*record.excerpts]
@@ -287,7 +289,9 @@ def excerpt_of_pack(pack: EvidencePack, anchors: Iterable[str]) -> tuple[str, li
             parts.setdefault(record.id, f"**{record.id}** {about}")
         for name in names:
             head = f"**{record.id}#{name}** {about}"
-            parts.setdefault(f"{record.id}#{name}", f"{head}\n\n{quote_text(record.excerpts[name])}")
+            parts.setdefault(
+                f"{record.id}#{name}", f"{head}\n\n{quote_text(record.excerpts[name])}"
+            )
     return "\n\n".join(parts.values()), found
 
 

@@ -414,9 +414,7 @@ def _file_document(context: RequestContext, loaded: LoadedVersion) -> Document:
     """Return the same keys as far as a file has them."""
     project, thread_id = context.site.workspace.project, context.thread_id
     artifact, metadata = loaded.artifact, loaded.artifact.metadata
-    report = lint(
-        artifact, source=load_readable_source_text(project), pack=readable_pack(project)
-    )
+    report = lint(artifact, source=load_readable_source_text(project), pack=readable_pack(project))
     return {
         "thread_id": thread_id,
         "kind": classify_thread_id(thread_id).value,

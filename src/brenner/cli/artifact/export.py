@@ -125,9 +125,7 @@ def format_of(file: str, format_by_suffix: Mapping[str, str]) -> str:
 def _export_text(reader: ArtifactReader, loaded: LoadedArtifact, form: str) -> str:
     if form == MARKDOWN:
         return loaded.text
-    report = lint_loaded(
-            loaded, project_source(reader, loaded)[0], project_pack(reader, loaded)
-        )
+    report = lint_loaded(loaded, project_source(reader, loaded)[0], project_pack(reader, loaded))
     if form == HTML:
         from brenner.artifact.html import artifact_html
 

@@ -78,7 +78,7 @@ _TEXT_OPTIONS = ("focus", "question", "constraints", "outputs")
 @click.option("--dry-run", is_flag=True, help="Show all kickoffs; send nothing.")
 @pager_option
 @common_options
-def round_(
+def round_(  # noqa: PLR0913  (one parameter per option)
     settings: Settings,
     thread: str | None,
     *,

@@ -23,8 +23,8 @@ EVIDENCE_PACK_UNREADABLE = error(
 INVALID_EVIDENCE_RECORD = error(
     "INVALID_EVIDENCE_RECORD",
     "The record `{name}` in the evidence pack `{path}` is faulty: {reason}.",
-    "Correct the record. It needs `title`, `source` and `accessed`; `sha256`, `file` and `excerpts` "
-    "are optional.",
+    "Correct the record. It needs `title`, `source` and `accessed`. Optional are `sha256`, `file` "
+    "and `excerpts`.",
     _SPEC,
 )
 UNKNOWN_EVIDENCE_KEY = warning(
@@ -74,8 +74,8 @@ UNKNOWN_EVIDENCE = error(
 )
 MISQUOTED_EXCERPT = error(
     "MISQUOTED_EXCERPT",
-    "{what} quotes `{anchor}`, but these words are not in the excerpt: {quotation}",
-    "Quote it letter for letter, or leave out the quotation marks. The excerpt: {excerpt}",
+    "{what} quotes `{anchor}`, but these words are not in the excerpt: “{quotation}”",
+    "Quote it letter for letter, or leave out the quotation marks. The excerpt: “{excerpt}”",
     _CITE_SPEC,
 )
 EVIDENCE_NOT_ADDED = error(

@@ -155,7 +155,7 @@ EP_P02 = error(
 )
 EP_P03 = error(
     "EP-P03",
-    "`{id}` quotes {value} with words that are not in this excerpt: {quotation}",
+    "`{id}` quotes {value} with words that are not in this excerpt: “{quotation}”",
     "Send an EDIT of `{id}` that quotes the excerpt letter for letter in `{field}`{replace}, or "
     "has no quotation marks.",
     "companion, Anchors; R31",
