@@ -159,7 +159,8 @@ def _decode_toml(text: str, path: str) -> tuple[object, list[Diagnostic]]:
     except (ValueError, RecursionError) as error:
         said, _, place = str(error).rpartition(" (at ")
         number = place.removeprefix("line ").partition(",")[0]
-        line = int(number) if number.isdecimal() else None
+        at_end = text.rstrip().count("\n") + 1
+        line = int(number) if number.isdecimal() else at_end
         reason = f"it is not TOML ({(said or str(error)).rstrip('.')})"
         return None, [codes.EVIDENCE_PACK_UNREADABLE.at(line, path=path, reason=reason)]
 

@@ -120,9 +120,20 @@ def message_faults(project: Project | None, message: Message) -> Iterator[Diagno
         return
     unreadable = unreadable_reason(parsed)
     if unreadable:
-        yield codes.EVIDENCE_NOT_CHECKED.at(reason=unreadable.message)
+        yield _not_checked(unreadable)
     else:
         yield from body_faults(message.body, message.thread_id, parsed.pack)
+
+
+def unchecked_notes(project: Project) -> tuple[Diagnostic, ...]:
+    """Return a warning if the project's pack cannot be read, so that nothing is checked."""
+    parsed = read_pack(project)
+    unreadable = unreadable_reason(parsed) if parsed else None
+    return (_not_checked(unreadable),) if unreadable else ()
+
+
+def _not_checked(unreadable: Diagnostic) -> Diagnostic:
+    return codes.EVIDENCE_NOT_CHECKED.at(reason=unreadable.message)
 
 
 # Adding a record

@@ -110,6 +110,7 @@ def lint(  # noqa: PLR0913  (one parameter per option)
         source, notes = (given, ()) if given else project_source(reader, loaded)
         notes = notes if source else (*notes, *_citation_notes(reader, loaded))
         pack = project_pack(reader, loaded)
+        notes = notes if pack else (*notes, *_evidence_notes(reader, loaded))
     report = lint_loaded(loaded, source, pack)
     notes = (*notes, *(loaded.version.notes if loaded.version else ()))
     if settings.as_json:
@@ -177,6 +178,15 @@ def _citation_notes(reader: ArtifactReader, loaded: LoadedArtifact) -> tuple[Dia
     from brenner.services.citations import citation_notes  # only without a source text
 
     return citation_notes(reader.workspace.mailbox, loaded.version.thread_id, loaded.artifact)
+
+
+def _evidence_notes(reader: ArtifactReader, loaded: LoadedArtifact) -> tuple[Diagnostic, ...]:
+    """Return why anchors of a version are not looked up, if its project has an evidence pack."""
+    if loaded.version is None or reader.workspace.project.evidence_pack is None:
+        return ()
+    from brenner.services.evidence import unchecked_notes  # only with an evidence pack
+
+    return unchecked_notes(reader.workspace.project)
 
 
 def _report_lines(report: LintReport, name: str, *, with_questions: bool) -> Iterator[str]:
