@@ -10,7 +10,7 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mcp.tool import Bindings
 from brenner.services.workspace import Workspace
 from brenner.web.auth import check_guest_access
-from brenner.web.views import artifact, evidence_pack
+from brenner.web.views import artifact, evidence_pack, exports
 from serving.calls import OPERATOR, Place
 from session.workspaces import ANN, THREAD, add, contribute, kickoff, new_workspace
 from web.disputed import looked, visit_to
@@ -91,3 +91,13 @@ def test_agents_read_excerpts_as_a_resource(workspace: Workspace) -> None:
     listed = place.read("evidence/*")
     assert isinstance(listed, dict)
     assert [each["anchor"] for each in listed["records"]] == ["EV-001", "EV-002"]
+
+
+def test_an_export_has_the_cited_sources(workspace: Workspace) -> None:
+    """An anchor leads to the excerpt in the same file, which names the source without a link."""
+    made = exports.report(visit_to(workspace, "/", {"thread": THREAD}))
+    assert 'href="#EV-001-E1"' in made
+    assert 'id="EV-001-E1"' in made
+    assert "https://x.org/a" in made
+    assert 'href="https://x.org/a"' not in made
+    assert "Not cited here." not in made

@@ -341,7 +341,9 @@ def body_faults(body: str, thread_id: str, pack: EvidencePack) -> Iterator[Diagn
     for block in blocks:
         if block.kind in (BlockKind.HEADING, BlockKind.PARAGRAPH) and not block.quoted:
             for fault in citation_faults(_without_code(block.text), pack):
-                yield describe_fault("The message", fault, pack)._replace(line=block.line)
+                before = block.text[: max(0, block.text.find(fault.value))]
+                line = block.line + before.count("\n")
+                yield describe_fault("The message", fault, pack)._replace(line=line)
 
 
 def _without_code(text: str) -> str:
