@@ -8,11 +8,13 @@ from brenner.config import Project
 from brenner.diagnostics.model import RequestError
 from brenner.mail.memory import MemoryMailbox
 from brenner.mcp.tool import Bindings
+from brenner.protocol.messages import Message, render_message_file
+from brenner.services.send import SendOptions, examine_text
 from brenner.services.workspace import Workspace
 from brenner.web.auth import check_guest_access
 from brenner.web.views import artifact, evidence_pack, exports
 from serving.calls import OPERATOR, Place
-from session.workspaces import ANN, THREAD, add, contribute, kickoff, new_workspace
+from session.workspaces import ANN, THREAD, add, contribute, fenced, kickoff, new_workspace
 from web.disputed import looked, visit_to
 
 PACK = """
@@ -101,3 +103,21 @@ def test_an_export_has_the_cited_sources(workspace: Workspace) -> None:
     assert "https://x.org/a" in made
     assert 'href="https://x.org/a"' not in made
     assert "Not cited here." not in made
+
+
+def test_agents_and_the_lab_cannot_cite_what_is_not_there(workspace: Workspace) -> None:
+    """Over MCP and in the lab, as on the command line; nothing is posted."""
+    count = len(workspace.mailbox.thread(THREAD).messages)
+    place = Place(workspace, Bindings())
+    delta = add("Other", claim='It says "markers fluctuate" (EV-001#E1)', anchors=["EV-003"])
+    found = place.ask("brenner_post", thread_id=THREAD, agent=ANN, deltas=[delta])
+    assert found.is_error
+    assert isinstance(found.value, dict)
+    ids = {each["id"] for each in found.value["violations"]}
+    assert {"UNKNOWN_EVIDENCE", "MISQUOTED_EXCERPT"} <= ids
+    body = f"# Delta Contribution\n\n{fenced(delta)}"
+    message = Message(THREAD, OPERATOR, (ANN,), "DELTA[opus]: News", body)
+    options = SendOptions(actor=OPERATOR, project=workspace.project)
+    report = examine_text(workspace.mailbox, render_message_file(message), options)
+    assert {"UNKNOWN_EVIDENCE", "MISQUOTED_EXCERPT"} <= {each.id for each in report.violations}
+    assert len(workspace.mailbox.thread(THREAD).messages) == count

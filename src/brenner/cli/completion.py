@@ -334,6 +334,14 @@ def _items(context: click.Context, incomplete: str) -> Iterable[str]:  # noqa: A
     return ()
 
 
+def _evidence(context: click.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
+    """Complete an anchor of the evidence pack."""
+    from brenner.services.evidence import readable_pack
+
+    pack = readable_pack(_project(context))
+    return [anchor for each in pack.records.values() for anchor in each.anchors()] if pack else ()
+
+
 # Values of the program
 
 
@@ -431,6 +439,7 @@ VALUES: dict[str, _Values] = {
     "preset": _presets,
     "TYPE": _types,
     "code": _codes,
+    "EV-001#E1": _evidence,
     "client": _clients,
     "PAGE": _pages,
     "COMMAND": _commands,
