@@ -67,8 +67,9 @@ class LinkTargets(NamedTuple):
     """The addresses that a page can link to.
 
     Keys are items of this session by ID (`H2`), items of other sessions by both IDs
-    (`RS-20251228-initial H2`), and sections of the source text (`§42`). With `links_in_prose`, the
-    page links them in every text. Otherwise it links only fields that the schema declares as IDs.
+    (`RS-20251228-initial H2`), sections of the source text (`§42`), and records and excerpts of the
+    evidence pack (`EV-001#E1`). With `links_in_prose`, the page links them in every text. Otherwise
+    it links only fields that the schema declares as IDs.
     """
 
     session_id: str

@@ -344,6 +344,14 @@ def _hypotheses(context: click.Context, incomplete: str) -> Iterable[str]:
     return [f"{before}{each}" for each in _items(context, incomplete) if each.startswith("H")]
 
 
+def _evidence(context: click.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
+    """Complete an anchor of the evidence pack."""
+    from brenner.services.evidence import readable_pack
+
+    pack = readable_pack(_project(context))
+    return [anchor for each in pack.records.values() for anchor in each.anchors()] if pack else ()
+
+
 # Values of the program
 
 
@@ -444,6 +452,7 @@ VALUES: dict[str, _Values] = {
     "preset": _presets,
     "TYPE": _types,
     "code": _codes,
+    "EV-001#E1": _evidence,
     "client": _clients,
     "PAGE": _pages,
     "COMMAND": _commands,

@@ -44,6 +44,12 @@ COMMANDS = {
     "mail send": (_WRITE, "brenner.cli.mail.send", "send", "Check a message and send it."),
     "artifact": (_READ, "brenner.cli.artifact", "command", "Show, compare and verify versions."),
     "mail": (_READ, "brenner.cli.mail", "command", "Read, search and acknowledge messages."),
+    "evidence": (
+        _READ,
+        "brenner.cli.evidence",
+        "command",
+        "Add, list and check cited sources.",
+    ),
     "refs": (_READ, "brenner.cli.refs", "command", "Show references between sessions."),
     "explain": (_READ, "brenner.cli.explain", "command", "Explain a code and how to fix it."),
     "docs": (_READ, "brenner.cli.docs", "command", "Read the documentation."),

@@ -9,6 +9,7 @@ from functools import cache
 from brenner.diagnostics.codes import (
     artifacts,
     deltas,
+    evidence,
     lint_sections,
     lint_structure,
     mail,
@@ -28,7 +29,7 @@ from brenner.text import closest
 
 _MODULES = (
     *(messages, deltas, mail, stores, merging, artifacts, lint_structure, lint_sections),
-    *(sessions, results, running, publishing, serving, web),
+    *(sessions, results, evidence, running, publishing, serving, web),
 )
 CATALOGUE = {
     code.id: code for module in _MODULES for code in vars(module).values() if isinstance(code, Code)

@@ -48,7 +48,7 @@ from brenner.web.responses import (
     wants_json,
 )
 from brenner.web.sessions import MailCursor, SessionRepository, StoreOutage
-from brenner.web.views import artifact, exports, project, runs, thread, versions
+from brenner.web.views import artifact, evidence_pack, exports, project, runs, thread, versions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -304,6 +304,7 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         links.CONNECT: project.connect_page,
         links.HELP: project.help_page,
         links.SOURCE: project.source_page,
+        links.EVIDENCE: evidence_pack.page,
         "/messages/{message:int}": thread.message_page,
         "/messages/{message:int}/raw": thread.raw_page,
         _SESSION: artifact.page,
@@ -314,6 +315,7 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         f"{_SESSION}/diff": versions.diff_page,
         f"{_SESSION}/ledger": versions.ledger_page,
         f"{_SESSION}/evidence": artifact.evidence_page,
+        f"{_SESSION}/excerpts": evidence_pack.session_page,
         f"{_SESSION}/agents": project.agents_page,
         f"{_SESSION}/runs/{{run}}/{{log}}": runs.log_page,
         f"{_SESSION}/export/{{form}}": exports.page,
