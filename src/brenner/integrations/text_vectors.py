@@ -62,7 +62,7 @@ def load_text_vectors() -> TextVectors | None:
     try:
         folder = _package_folder()
         return _read(folder) if folder else None
-    except (ImportError, OSError, ValueError, KeyError, struct.error):
+    except (ImportError, OSError, ValueError, KeyError, OverflowError, struct.error):
         return None
 
 

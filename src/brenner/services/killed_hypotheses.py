@@ -13,11 +13,12 @@ from brenner.artifact.merge.draft import SessionItem
 from brenner.artifact.model import Artifact
 from brenner.integrations.text_vectors import load_text_vectors
 from brenner.mail.mailbox import Capability
+from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.parse import line_at, read_deltas
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, Operation
 from brenner.protocol.thread_ids import is_valid_thread_id
 from brenner.services.session_files import read_session_file, sessions_only_in_files
-from brenner.services.sessions import overviews
+from brenner.services.sessions import Progress, no_progress, overviews
 from brenner.services.version_store import load_history
 from brenner.session.killed_hypotheses import (
     AddedHypothesis,
@@ -41,15 +42,25 @@ _IN_PAYLOAD = "add to the `payload`"
 _BY_EDIT = "send an EDIT of `{id}` with"
 
 
-def similar_killed(workspace: Workspace, text: str) -> tuple[list[Resemblance], int]:
-    """Return the killed hypotheses that resemble a text, and how many were compared."""
-    killed = load_killed(workspace)
-    return _index(killed).resembling(text), len(killed)
+class SimilarKilled(NamedTuple):
+    """The killed hypotheses that resemble a text, and how many were compared with it.
+
+    `problems` are files of sessions that cannot be read.
+    """
+
+    found: tuple[Resemblance, ...]
+    compared: int
+    uses_vectors: bool
+    problems: tuple[Diagnostic, ...]
 
 
-def uses_vectors() -> bool:
-    """Return whether texts are compared by vectors too: `brenner[similar]` is installed."""
-    return load_text_vectors() is not None
+def similar_killed(
+    workspace: Workspace, text: str, progress: Progress = no_progress
+) -> SimilarKilled:
+    """Compare a text with the killed hypotheses of all sessions."""
+    killed, problems = load_killed(workspace, progress)
+    found = tuple(_index(killed).resembling(text)) if killed else ()
+    return SimilarKilled(found, len(killed), load_text_vectors() is not None, problems)
 
 
 def message_warnings(
@@ -114,12 +125,15 @@ def _warnings(
 ) -> tuple[Diagnostic, ...]:
     if not added:
         return ()
-    killed = load_killed(workspace, thread_id, artifact)
-    # The words of this session's other hypotheses are common in it
-    active = artifact.active(HYPOTHESIS_SLATE) if artifact else ()
-    texts = {hypothesis_text(each) for each in active} - {each.text for each in added}
-    others = sorted(texts)
-    return tuple(_index(killed, others).warnings(added)) if killed else ()
+    killed, _ = load_killed(workspace)
+    texts: set[str] = set()
+    if artifact:
+        others = (each for each in killed if each.item.session != thread_id)
+        killed = [*others, *killed_in_artifact(thread_id, artifact)]
+        # The words of this session's other hypotheses are common in it
+        texts = set(map(hypothesis_text, artifact.active(HYPOTHESIS_SLATE)))
+        texts -= {each.text for each in added}
+    return tuple(_index(killed, sorted(texts)).warnings(added)) if killed else ()
 
 
 def _index(killed: list[KilledHypothesis], others: Iterable[str] = ()) -> KilledIndex:
@@ -131,30 +145,31 @@ def _index(killed: list[KilledHypothesis], others: Iterable[str] = ()) -> Killed
 
 
 def load_killed(
-    workspace: Workspace, thread_id: str | None = None, artifact: Artifact | None = None
-) -> list[KilledHypothesis]:
+    workspace: Workspace, progress: Progress = no_progress
+) -> tuple[list[KilledHypothesis], tuple[Diagnostic, ...]]:
     """Return the killed hypotheses of all sessions, in the order of the sessions' IDs.
 
-    If an artifact is given, it replaces the latest version of its session.
+    The second value are the files that cannot be read as a session.
     """
-    found = _killed_in_mail(workspace)
+    found = _killed_in_mail(workspace, progress)
+    problems = []
     for name in sessions_only_in_files(workspace.project, found):
         read = read_session_file(workspace.project, name)
         if isinstance(read, Artifact):
             found[name] = list(killed_in_artifact(name, read))
-    if thread_id and artifact:
-        found[thread_id] = list(killed_in_artifact(thread_id, artifact))
-    return list(chain.from_iterable(found[name] for name in sorted(found)))
+        elif read:
+            problems.append(read)
+    return list(chain.from_iterable(found[name] for name in sorted(found))), tuple(problems)
 
 
-def _killed_in_mail(workspace: Workspace) -> dict[str, list[KilledHypothesis]]:
+def _killed_in_mail(workspace: Workspace, progress: Progress) -> dict[str, list[KilledHypothesis]]:
     """Return the killed hypotheses of each session that has a version in the mail.
 
     The overviews of all sessions contain them. Without a cache, the histories alone are cheaper.
     """
     mailbox = workspace.mailbox
     if Capability.CACHE not in mailbox.lacks:
-        rows = overviews(workspace)
+        rows = overviews(workspace, progress)
         known = {name: row for name, row in rows.items() if row.version is not None}
         return {name: list(killed_in_overview(row)) for name, row in known.items()}
     found = {}

@@ -168,7 +168,7 @@ def resemblance_diagnostic(added: AddedHypothesis, match: Resemblance) -> Diagno
     )
     # A parameter would be cut, and a reason or a claim must be long enough to judge by it.
     end = _sentence(hypothesis.killed.reason or "no reason given")
-    told = f'{end} Its text: "{_shown(hypothesis.title)}".{_words_in_both(match.words)}'
+    told = f'{end} Its text: "{_shown(hypothesis.title).rstrip(".")}".{_words_in_both(match.words)}'
     return found._replace(
         message=f"{found.message}{told}", block=added.block, item=added.item, field=_FIELD
     )

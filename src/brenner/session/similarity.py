@@ -33,7 +33,7 @@ _IN_MOST_TEXTS = (
 )
 _STOP_WORDS = frozenset(_IN_MOST_TEXTS.split())
 _MOST_STEMMED = 100_000  # words that are remembered with their stems
-_STEM_LENGTH = 6  # letters; `absorbs` and `absorption` differ only after them
+_STEM_LENGTH = 6  # letters; `resists` and `resistance` differ only after them
 _SHORTEST_STEM = 3
 _ENDINGS = (("ies", "y"), ("ing", ""), ("edly", ""), ("ed", ""), ("ly", ""), ("es", "e"), ("s", ""))
 
