@@ -51,6 +51,7 @@ _NEED_MAIL = {
     "artifact export": [THREAD, "--output", "{files}/page.html"],
     "refs graph": [THREAD],
     "refs check": [],
+    "refs similar": ["a gradient"],
     "agent secret": ["BlueLake"],
     "serve": ["--port", "0"],
     "mcp": [],

@@ -21,6 +21,7 @@ from brenner.cli.terminal import (
     write_lines,
 )
 from brenner.cli.workspace import workspace_of
+from brenner.diagnostics.model import Summary
 from brenner.text import escape_control
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def _document(text: str, similar: SimilarKilled) -> dict[str, object]:
         "vectors": similar.uses_vectors,
         "similar": [_match_json(each) for each in similar.found],
         "violations": [each.to_json() for each in similar.problems],
+        "summary": Summary.of(similar.problems)._asdict(),
+        "valid": True,
     }
 
 
