@@ -143,6 +143,9 @@ def test_files_outside_the_project_are_no_evidence(folder: Path) -> None:
     brenner("result", "add", "T1", "--outcome", "fast", *inside, cwd=folder / "data")
     digest = sha256(b"1").hexdigest()
     assert results(folder)[0]["evidence"] == [f"file:data/in side.csv#sha256={digest}", "§42"]
+    os.mkfifo(folder / "pipe")
+    pipe = ("--evidence", "file:pipe", "--json")
+    assert brenner("result", "add", "T1", "--outcome", "fast", *pipe, cwd=folder).code == 1
     forged = ("--evidence", f"file:../outside.csv#sha256={digest}")
     brenner("result", "add", "T1", "--outcome", "fast", *forged, cwd=folder)
     assert [each["state"] for each in results(folder)[1]["files"]] == ["missing"]

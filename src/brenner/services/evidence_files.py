@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from hashlib import file_digest
@@ -24,6 +25,9 @@ RECORD_SUFFIX = ".json"
 
 
 def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file. A pipe or a device could be read for ever: raise OSError."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a regular file")
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
 
@@ -97,6 +101,8 @@ def _file_state(project: Project, written: str, sha256: str) -> FileState:
         return FileState(written, sha256, is_same=hash_file(path) == sha256)
     except OSError as error:
         return FileState(written, sha256, is_same=False, problem=_reason(error))
+    except ValueError:  # a character that no path can have
+        return FileState(written, sha256, is_same=False, problem="its path is invalid")
 
 
 def _output_of_record(project: Project, state: FileState) -> tuple[str, str] | None:
