@@ -264,7 +264,7 @@ _BLOCK_ADDRESS = lazy_pattern(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?", re.ASCII)
     epilog=examples(
         "brenner session dismiss RS-20251230-cell-fate 7.2",
         "brenner session dismiss RS-20251230-cell-fate 7 --reason 'H3 says it already'",
-        "brenner session dismiss RS-20251230-cell-fate H1/T1 --reason 'The strain was wrong'",
+        "brenner session dismiss RS-20251230-cell-fate H1/T1 --reason 'Late graft'",
     ),
     cls=Command,
 )
