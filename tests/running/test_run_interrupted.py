@@ -1,14 +1,7 @@
 """`session run` that ends early: Ctrl-C, kill, a second run; and that it goes on where it was."""
 
-import json
-import os
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,40 +9,8 @@ from brenner.services.run_log import lock_run
 from brenner.services.run_summary import RunState, latest_run
 from program import brenner, git
 from running.group import GENERATOR, THREAD, Group, marked_processes, stop_of, turns
+from running.process import SECONDS, Running
 from session.workspaces import project_in
-
-_SECONDS = 60
-
-
-class Running:
-    """`session run` as a process of its own."""
-
-    def __init__(self, group: Group, *options: str) -> None:
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("BRENNER_", "AGENT_"))}
-        self.group = group
-        self.errors = group.folder.parent / "errors"
-        with self.errors.open("wb") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "brenner", "session", "run", *options, "--json"],
-                cwd=group.folder,
-                env=clean | group.environment,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-            )
-
-    def wait_for(self, condition: Callable[[], object]) -> None:
-        until = time.monotonic() + _SECONDS
-        while not condition():
-            assert time.monotonic() < until, self.errors.read_text()
-            assert self.process.poll() is None, self.errors.read_text()
-            time.sleep(0.02)
-
-    def wait_for_mark(self, name: str) -> None:
-        self.wait_for((self.group.actions / name).exists)
-
-    def end(self) -> tuple[int, list[dict[str, Any]]]:
-        out, _ = self.process.communicate(timeout=_SECONDS)
-        return self.process.returncode, [json.loads(line) for line in out.splitlines()]
 
 
 def hanging_pids(group: Group, agent: str) -> list[int]:
@@ -149,7 +110,7 @@ def test_reader_that_leaves(tmp_path: Path) -> None:
     assert running.process.stdout
     running.process.stdout.readline()
     running.process.stdout.close()
-    assert running.process.wait(_SECONDS) == 3
+    assert running.process.wait(SECONDS) == 3
     latest = latest_run(project_in(group.folder), THREAD)
     assert latest
     assert marked_processes(latest[1].id) == []
