@@ -228,14 +228,15 @@ def test_ended_early_then_go_on(how: str, tmp_path: Path, model: ScriptedModel) 
     for agent in working:
         (task, *rest), second = rounds(agent)
         group.plays(agent, [task, Do(pause), *rest], second)
-    running = Running(group, *group.start, "--rounds", "2", "--together")
+    command = [*group.start, "--rounds", "2", "--together"]
+    running = Running(group, *command)
     for _ in working:
         assert paused.acquire(timeout=SECONDS)
     running.wait_for(lambda: turns(group.log, CODEX) == WELL[:1])
     end(running, how, go)
     assert any(group.processes(*AGENTS)) is (how == "kill")
     go.set()
-    code, events = group.run_json(THREAD)
+    code, events = group.run_json(*command)
     assert (code, stop_of(events)["reason"], stop_of(events)["versions"]) == (0, "rounds", [1, 2])
     assert (events[0]["ended_processes"] > 0) is (how == "kill")
     assert not any(group.processes(*AGENTS))

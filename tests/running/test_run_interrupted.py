@@ -26,26 +26,34 @@ def is_alive(pid: int) -> bool:
     return state != "Z"
 
 
-def test_ctrl_c_once_then_go_on(tmp_path: Path) -> None:
-    """The running turn is finished, nothing is compiled; the same command goes on from there."""
-    agents = {"BlueLake": f"text {GENERATOR} wait", "RedSky": f"text {GENERATOR} contribute"}
+@pytest.mark.parametrize("is_same", [True, False], ids=["same command", "thread"])
+def test_ctrl_c_once_then_go_on(tmp_path: Path, *, is_same: bool) -> None:
+    """The running turn is finished, nothing is compiled; the command goes on from there.
+
+    The rounds of the run before count, also if they are given again.
+    """
+    agents = {
+        "BlueLake": f"text {GENERATOR} contribute wait",
+        "RedSky": f"text {GENERATOR} contribute",
+    }
     group = Group(tmp_path, agents)
-    running = Running(group, *group.start, "--rounds", "1")
+    command = [*group.start, "--rounds", "2"]
+    running = Running(group, *command)
     running.wait_for_mark("BlueLake.waits")
     running.process.send_signal(signal.SIGINT)
     running.wait_for(lambda: "Finishing" in running.errors.read_text())
     (group.actions / "go").touch()
     code, events = running.end()
     assert (code, stop_of(events)["reason"]) == (130, "interrupted")
-    assert "compile" not in [each["event"] for each in events]
-    assert turns(events, "BlueLake") == ["task: contributed"]
-    code, events = group.run_json(THREAD)
-    assert (code, stop_of(events)["reason"]) == (0, "rounds")  # the option of the run before
     assert [e["version"] for e in events if e["event"] == "compile"] == [1]
-    assert group.starts("BlueLake") == ["wait"]
+    assert turns(events, "BlueLake") == ["task: contributed"] * 2
+    code, events = group.run_json(*(command if is_same else [THREAD]))
+    assert (code, stop_of(events)["reason"]) == (0, "rounds")  # the option of the run before
+    assert [e["version"] for e in events if e["event"] == "compile"] == [2]
+    assert group.starts("BlueLake") == ["contribute", "wait"]
     latest = latest_run(project_in(group.folder), THREAD)
     assert latest
-    assert latest[0]["options"]["rounds"] == 1
+    assert latest[0]["options"]["rounds"] == 2
 
 
 @pytest.mark.parametrize("signals", [(signal.SIGINT,) * 2, (signal.SIGTERM,)])
