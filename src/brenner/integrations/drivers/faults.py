@@ -34,8 +34,8 @@ _WORDS: Mapping[FaultKind, re.Pattern[str]] = {
     ),
     FaultKind.OVERLOADED: lazy_pattern(
         r"overloaded|high demand|internal server error|server_error|bad gateway|"
-        r"service unavailable|unavailable|stream disconnected|connection (error|refused|reset)|"
-        r"econn(refused|reset)|etimedout|enotfound|fetch failed|network|timed? ?out|"
+        r"service unavailable|unavailable|stream disconnected|connection ?(error|refused|reset)|"
+        r"unable to connect|econn(refused|reset)|etimedout|enotfound|fetch failed|network|timed? ?out|"
         r"error sending request",
         re.IGNORECASE,
     ),
