@@ -21,7 +21,7 @@ from clients.runs import (
     post,
     without_server,
 )
-from clients.scripted_model import Call, Do, Fail, Hang, Say, ScriptedModel, Turn
+from clients.scripted_model import Call, Do, Fail, Hang, Say, Script, ScriptedModel, Turn
 from program import brenner
 from running.group import THREAD, stop_of, turns
 from running.process import SECONDS, Running
@@ -187,8 +187,8 @@ def test_two_agents_of_one_program(tmp_path: Path, model: ScriptedModel) -> None
     assert (code, stop_of(events)["versions"]) == (0, [1, 2])
     for each in scripts:
         each.check()
-    for each in group.status().messages:
-        sender, body = each.message.sender, each.message.body
+    for found in group.status().messages:
+        sender, body = found.message.sender, found.message.body
         if sender in group.agents:
             assert [name for name in group.agents if f"of {name}" in body] == [sender]
 
@@ -198,11 +198,14 @@ def test_independent(tmp_path: Path, model: ScriptedModel) -> None:
     meet = threading.Barrier(len(AGENTS), timeout=SECONDS)
     group = RealGroup(tmp_path, model, AGENTS)
     before: dict[str, str] = {}
-    scripts = {}
+    scripts: dict[str, Script] = {}
+
+    def note(agent: str) -> Do:
+        return Do(lambda: before.update({agent: "".join(scripts[agent].results)}))
+
     for agent in AGENTS:
-        note = Do(lambda agent=agent: before.update({agent: "".join(scripts[agent].results)}))
         own = contribution(agent, hypothesis(agent, "Idea"))
-        sealed = [*own[:-1], Do(meet.wait), *read_all(agent), note, own[-1]]
+        sealed = [*own[:-1], Do(meet.wait), *read_all(agent), note(agent), own[-1]]
         scripts[agent] = group.plays(agent, sealed, [*read_all(agent), Say("Read.")])
     code, events = group.run_json(*group.start, "--rounds", "2", "--independent")
     assert (code, stop_of(events)["versions"]) == (0, [1])
