@@ -49,13 +49,14 @@ _PROGRESS = frozenset({EventKind.TOOL, EventKind.TEXT})  # the program has recov
 class TurnLimits(NamedTuple):
     """Limits of one turn.
 
-    `exit_seconds` is the time to exit after the end of the turn, `grace_seconds` the time to react
-    to each signal.
+    `retry_seconds` is how long a program may try to recover without progress. `exit_seconds` is
+    the time to exit after the end of the turn, `grace_seconds` the time to react to each signal.
     """
 
     seconds: float
     tool_calls: int = 200
     same_calls: int = 8  # of one tool with the same arguments
+    retry_seconds: float = 300.0
     exit_seconds: float = 2.0
     grace_seconds: float = 5.0
 
@@ -152,6 +153,7 @@ class _Turn:
         self._pipes = _Pipes(process)
         self._fault: Fault | None = None
         self._transient: Fault | None = None  # the program tries again
+        self._retry_end = 0.0
         self._end = monotonic() + limits.seconds
         self._has_ended = False
         self._signals: deque[Signals] = deque()
@@ -231,10 +233,12 @@ class _Turn:
             return  # a consequence, such as the program's report that it was stopped
         fault = _with_time(fault)
         self._on_event(event._replace(fault=fault))
-        if fault.is_final:
-            self._fault = fault
-        else:
-            self._transient = fault
+        if self._transient is None:
+            self._retry_end = monotonic() + self._limits.retry_seconds
+        self._transient = fault
+        # Codex waits without end for a network that is away.
+        if fault.is_final or monotonic() > self._retry_end:
+            self._fault = fault._replace(is_final=True)
 
     def _end_turn(self, *, is_error: bool) -> None:
         """Leave the program some time to exit by itself."""
