@@ -45,7 +45,7 @@ def visit(workspace: Workspace, path: str = HERE) -> RequestContext:
 def in_the_lab(workspace: Workspace, path: str = HERE) -> RequestContext:
     """The operator, logged in."""
     site = site_of(workspace, ServeSettings(is_lab=True))
-    return visit(workspace, path)._replace(site=site, login=Login("Operator", "token", "form"))
+    return visit(workspace, path)._replace(site=site, login=Login("Operator", "digest"))
 
 
 def needs(workspace: Workspace) -> dict[str, str]:

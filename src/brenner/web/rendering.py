@@ -352,7 +352,7 @@ _STYLE = (
     "lab",
     "print",
 )
-_SCRIPTS = ("page", "live", "keys", "forms")
+_SCRIPTS = ("theme", "page", "live", "keys", "forms")
 _HTMX = "vendor/htmx-4.0.0.min.js"
 _DIGEST_DIGITS = 16
 

@@ -45,4 +45,83 @@
 
   addEventListener("hashchange", find);
   find();
+
+  // Commands can be copied where the browser allows it.
+  const COMMANDS = ".card pre, .empty pre, .clients pre, pre[data-copy]";
+
+  function offerCopies() {
+    if (!navigator.clipboard) return;
+    for (const place of document.querySelectorAll(COMMANDS)) {
+      if (place.nextElementSibling?.classList.contains("copy")) continue;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "copy";
+      button.textContent = "Copy";
+      button.setAttribute("aria-label", `Copy: ${place.textContent.slice(0, 80)}`);
+      place.after(button);
+    }
+  }
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("button.copy");
+    if (!button) return;
+    try {
+      await navigator.clipboard.writeText(button.previousElementSibling.textContent.trim());
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Not allowed";
+    }
+    setTimeout(() => (button.textContent = "Copy"), 2000);
+  });
+
+  document.addEventListener("brenner:refreshed", offerCopies);
+  offerCopies();
+
+  // The theme: as the system has it, or the reader's choice, which this browser remembers.
+  const THEME = "brenner-theme";
+  const choice = document.querySelector("[data-theme-choice]");
+
+  function wear(theme) {
+    if (theme) document.documentElement.dataset.theme = theme;
+    else delete document.documentElement.dataset.theme;
+    choice.value = theme || "";
+  }
+
+  if (choice) {
+    choice.closest("[hidden]").hidden = false;
+    wear(document.documentElement.dataset.theme);
+    choice.addEventListener("change", () => {
+      wear(choice.value);
+      try {
+        if (choice.value) localStorage.setItem(THEME, choice.value);
+        else localStorage.removeItem(THEME);
+      } catch { // it is worn on this page only
+      }
+    });
+    addEventListener("storage", (event) => {
+      if (event.key === THEME) wear(event.newValue);
+    });
+  }
+
+  // Provenance is shown or hidden in place: what one reads stays where it is on the screen.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-provenance]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    const main = document.getElementById("main");
+    const place = [...main.querySelectorAll("[data-step]")].find((each) =>
+      each.getBoundingClientRect().bottom > 0);
+    const before = place?.getBoundingClientRect().top;
+    const isShown = main.classList.toggle("provenance");
+    const [here, there] = [new URL(location.href), new URL(link.href)];
+    here.searchParams.delete("provenance");
+    there.searchParams.delete("provenance");
+    (isShown ? here : there).searchParams.set("provenance", "1");
+    history.replaceState(history.state, "", here);
+    link.href = there;
+    link.textContent = isShown ? "Hide provenance" : "Show provenance";
+    link.toggleAttribute("aria-current", isShown);
+    if (isShown) link.setAttribute("aria-current", "true");
+    if (place) scrollBy({top: place.getBoundingClientRect().top - before, behavior: "instant"});
+  });
 })();
