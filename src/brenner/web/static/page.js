@@ -124,4 +124,34 @@
     if (isShown) link.setAttribute("aria-current", "true");
     if (place) scrollBy({top: place.getBoundingClientRect().top - before, behavior: "instant"});
   });
+
+  // The outline shows which item one reads.
+  const seen = new Set();
+  const watcher = new IntersectionObserver((changes) => {
+    for (const each of changes) {
+      if (each.isIntersecting) seen.add(each.target.id);
+      else seen.delete(each.target.id);
+    }
+    const links = [...document.querySelectorAll("[data-outline] li a")];
+    const first = links.find((each) => seen.has(each.hash.slice(1)));
+    for (const link of links) link.removeAttribute("aria-current");
+    if (!first) return;
+    first.setAttribute("aria-current", "true");
+    const [frame, box] = [first.closest("[data-outline]"), first.offsetTop];
+    if (box < frame.scrollTop || box > frame.scrollTop + frame.clientHeight - 48) {
+      frame.scrollTop = box - frame.clientHeight / 2;
+    }
+  }, {rootMargin: "-40px 0px -50% 0px"});
+
+  function watch() {
+    watcher.disconnect();
+    seen.clear();
+    for (const link of document.querySelectorAll("[data-outline] li a[href^='#']")) {
+      const place = document.getElementById(link.hash.slice(1));
+      if (place) watcher.observe(place);
+    }
+  }
+
+  document.addEventListener("brenner:refreshed", watch);
+  watch();
 })();
