@@ -544,6 +544,8 @@ def _reference(
 _EVIDENCE_TAB = "evidence"
 _COLUMNS_PER_PAGE, _ROWS_PER_PAGE, _MAX_PAIRS, _MAX_TESTS = 20, 100, 40, 100
 _MAX_OUTCOME, _MAX_TITLE = 1_000, 200
+_TWO = 2  # groups, from which on a column separates
+_SEPARATIONS = ("declared", "worded", "nothing", "killed")  # the most telling columns first
 _KINDS: Mapping[Section, str] = MappingProxyType(
     {PREDICTIONS_TABLE: "prediction", DISCRIMINATIVE_TESTS: "test"}
 )
@@ -561,9 +563,30 @@ def evidence_page(context: RequestContext) -> PageResult:
     }
     if loaded:
         matrix = evidence_matrix(loaded.artifact)
-        document |= _evidence(context, matrix, {"version": number})
+        document |= _evidence(context, _most_telling_first(matrix), {"version": number})
         document["next_tests"] = _next_tests(next_tests(matrix))
     return Page("pages/evidence.html", "Evidence", document)
+
+
+def _most_telling_first(found: EvidenceMatrix) -> EvidenceMatrix:
+    """Return the matrix with active hypotheses first, and first the columns that separate them."""
+    order = sorted(range(len(found.hypotheses)), key=lambda at: not found.hypotheses[at].is_active)
+    columns = sorted(found.columns, key=lambda each: _SEPARATIONS.index(_separates(each, found)))
+    return found._replace(
+        hypotheses=tuple(found.hypotheses[at] for at in order),
+        columns=tuple(
+            each._replace(cells=tuple(each.cells[at] for at in order)) for each in columns
+        ),
+    )
+
+
+def _separates(column: EvidenceColumn, found: EvidenceMatrix) -> str:
+    """Return how a column separates active hypotheses: as declared, by wording, or not."""
+    if not column.item.is_active:
+        return "killed"
+    if len(groups_by_letter(column, found.hypotheses)) < _TWO:
+        return "nothing"
+    return "declared" if column.has_declared_outcomes else "worded"
 
 
 def _evidence(
@@ -623,6 +646,7 @@ def _column(column: EvidenceColumn, found: EvidenceMatrix, rows: ListPage) -> Do
             for cell in rows.slice(column.cells)
         ],
         "declares_outcomes": column.has_declared_outcomes,
+        "separates": _separates(column, found),
         "groups": {
             letter: list(ids[:_MAX_PAIRS])
             for letter, ids in groups_by_letter(column, found.hypotheses).items()
