@@ -30,6 +30,11 @@ def sentences(session: Session, blocks: Iterable[Document]) -> list[Document]:
     return [said for block in applied for said in _block_sentences(session, block)]
 
 
+def changed_fields(session: Session, message_id: int, block: int) -> list[str]:
+    """Return the labels of the fields that a block has changed."""
+    return [label for label, _ in session.cached(_changes).get((message_id, block), ())]
+
+
 def _block_sentences(session: Session, block: Document) -> Iterator[Document]:
     payload = block["payload"]
     fields = payload if isinstance(payload, dict) else {}

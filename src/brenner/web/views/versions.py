@@ -39,6 +39,7 @@ from brenner.artifact.text_diff import (
 from brenner.diagnostics.model import worst_first
 from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.delta.parse import is_delta_fence
+from brenner.protocol.delta.schema import EDIT
 from brenner.protocol.grammar import VERSION
 from brenner.protocol.message_types import DELTA
 from brenner.protocol.messages import iso
@@ -62,6 +63,7 @@ from brenner.web.compare import (
     version_numbers,
     version_side,
 )
+from brenner.web.contributions import changed_fields
 from brenner.web.items import conflicts_by_item
 from brenner.web.layout import session_document
 from brenner.web.messages import NOT_REPEATED, repeated_blocks
@@ -550,6 +552,9 @@ def _row_document(session: Session, version: int | None, entry: Entry) -> dict[s
         "version": version,
         "trust": None,
         "says": describe_block(entry),
+        "fields": changed_fields(session, entry.message_id, entry.block)
+        if entry.operation == EDIT
+        else [],
         "outcome": describe_outcome(entry, is_read=version is not None),
         "settled": {"how": settled[0], "message_id": settled[1]} if settled else None,
     }
