@@ -91,6 +91,8 @@ def _value(field: Field, text: str) -> Any:
         FieldKind.ITEMS: ["H1"],
         FieldKind.OUTCOMES: {"H1": text, "H2": f"not {text}"},
         FieldKind.SCORE: dict.fromkeys(SCORE_PARTS, 2),
+        FieldKind.DESCRIPTIONS: {"fell": text},
+        FieldKind.RESULTS: [{"outcome": text, "potency": "passed", "note": text}],
         FieldKind.REFERENCES: [{"session": THREAD, "item": "H1", "relation": "extends"}],
         FieldKind.DESCRIPTIONS: {"slow": text, "fast": f"not {text}"},
         FieldKind.RESULTS: [

@@ -41,6 +41,7 @@ from brenner.session.status_text import (
 )
 from brenner.text import joined, thread_argument
 from brenner.web import links
+from brenner.web.agent_marks import names_by_appearance
 from brenner.web.messages import thread_address
 
 if TYPE_CHECKING:
@@ -301,6 +302,8 @@ def session_document(context: RequestContext) -> Document:
     return {
         **_truncate_lists(status_json(status, context.now, project.ack_deadline)),
         "source": "mail",
+        "operator": project.operator,
+        "appearance": list(session.cached(names_by_appearance)),
         "stands": _phase_line(status),
         "tabs": _tabs(session),
         "rail": session.cached(rail),
@@ -427,6 +430,8 @@ def _file_document(context: RequestContext, loaded: LoadedVersion) -> Document:
         "first_at": metadata.created_at,
         "last_at": metadata.updated_at or metadata.compiled_at,
         "source": "file",
+        "operator": project.operator,
+        "appearance": list(metadata.contributors),
         "stands": "saved file only",
         "tabs": [_tab(thread_id, "artifact", sum(statistics(artifact).values()))],
         "rail": {"rounds": [], "earlier": None},

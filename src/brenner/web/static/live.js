@@ -128,6 +128,7 @@
       location.reload();
       return;
     }
+    document.dispatchEvent(new CustomEvent("brenner:refreshing", {detail: fresh}));
     for (const [now, then] of pairs) {
       if (now) htmx.swap({text: then.outerHTML, target: now, sourceElement: now, swap: "outerMorph"});
     }

@@ -33,7 +33,7 @@ from brenner.session.overview import status_json
 from brenner.web import links
 from brenner.web.compare import version_before, version_numbers, version_side
 from brenner.web.layout import session_document, session_or_none
-from brenner.web.rendering import environment, style_sheet, time_in_full
+from brenner.web.rendering import environment, marks_of, style_sheet, time_in_full
 from brenner.web.request import Document, Download, Page, RequestContext
 from brenner.web.views import artifact, evidence_pack, project, versions
 from brenner.web.views.versions import items_document
@@ -299,6 +299,7 @@ def _render(template: str, document: Document, context: RequestContext) -> str:
         .get_template(template)
         .render(
             page=document,
+            marks=marks_of(document),
             title="",
             is_live=False,
             is_lab=False,

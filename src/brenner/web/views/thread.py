@@ -15,7 +15,7 @@ from brenner.mail.model import SearchPage, next_before, stored_json
 from brenner.mail.search import ExcerptPart, Query, excerpt, highlight, parse_query
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import KICKOFF
-from brenner.protocol.messages import StoredMessage, render_message_file
+from brenner.protocol.messages import StoredMessage, iso, render_message_file
 from brenner.protocol.thread_ids import is_valid_thread_id
 from brenner.web import links
 from brenner.web.layout import session_document
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from brenner.session.participants import ThreadRound
     from brenner.web.sessions import Session
 
-TREE, TIME = "tree", "time"
+TREE, TIME, OLDEST = "tree", "time", "oldest"
 NO_TYPE = "mail"  # value of `?type=` for mail without a protocol type
 _MAX_CHOICES = 40
-_MAX_ROUNDS = 12
+_MAX_ROUNDS, _MAX_FOLDED = 12, 40
 
 
 class _ThreadFilter(NamedTuple):
@@ -55,6 +55,12 @@ class _ThreadFilter(NamedTuple):
     type: str | None
     agent: str | None
     is_tree: bool
+    is_oldest_first: bool = False
+
+    @property
+    def order(self) -> str | None:
+        """The value of `?order=`, None for the newest first."""
+        return TREE if self.is_tree else OLDEST if self.is_oldest_first else None
 
     def link(self, **other: object) -> str:
         """Return the address of this filter with some parameters changed."""
@@ -62,7 +68,7 @@ class _ThreadFilter(NamedTuple):
             "round": self.round,
             "type": self.type,
             "agent": self.agent,
-            "order": TREE if self.is_tree else None,
+            "order": self.order,
         }
         return links.session(self.thread_id, "thread", **(query | other))
 
@@ -96,8 +102,13 @@ def page(context: RequestContext) -> PageResult:
         "thread_id": session.thread_id,
         "round": thread_filter.round,
         "order": TREE if thread_filter.is_tree else TIME,
-        "orders": {TIME: thread_filter.link(order=None), TREE: thread_filter.link(order=TREE)},
+        "newest_first": thread_filter.order is None,
+        "orders": {
+            name: thread_filter.link(order=None if name == TIME else name)
+            for name in (TIME, OLDEST, TREE)
+        },
         "rounds": _round_links(session, thread_filter),
+        **_open_and_folded(session, thread_filter, is_asked="round" in context.query),
         "filters": {name: _choices(session, thread_filter, name) for name in _COUNTS},
         "all": links.session(session.thread_id, "thread"),
         "fits": _fits_on_page(session),
@@ -118,8 +129,8 @@ def _requested_filter(context: RequestContext, session: Session) -> _ThreadFilte
     number = context.query_number("round")
     if number is None and not (name or agent or _fits_on_page(session)):
         number = session.rounds[-1].number
-    is_tree = context.query.get("order") == TREE
-    return _ThreadFilter(session.thread_id, number, name, agent, is_tree)
+    order = context.query.get("order")
+    return _ThreadFilter(session.thread_id, number, name, agent, order == TREE, order == OLDEST)
 
 
 def _fits_on_page(session: Session) -> bool:
@@ -191,6 +202,34 @@ def _round_link(each: ThreadRound, thread_filter: _ThreadFilter) -> Document:
         "messages": len(each.messages),
         "is_chosen": each.number == thread_filter.round,
         "address": thread_filter.link(round=each.number),
+    }
+
+
+def _open_and_folded(
+    session: Session, thread_filter: _ThreadFilter, *, is_asked: bool
+) -> dict[str, object]:
+    """Return the round that the page shows in full, and the others, which are a line each.
+
+    The newest one is open, unless the reader asked for a round, a filter or the tree.
+    """
+    if is_asked or thread_filter.type or thread_filter.agent or thread_filter.is_tree:
+        return {"open_round": None, "folded": []}
+    *older, newest = session.rounds
+    shown = (
+        older[-_MAX_FOLDED:] if thread_filter.is_oldest_first else older[: -_MAX_FOLDED - 1 : -1]
+    )
+    return {
+        "open_round": newest.number,
+        "folded": [_folded_round(each, thread_filter) for each in shown],
+    }
+
+
+def _folded_round(each: ThreadRound, thread_filter: _ThreadFilter) -> Document:
+    return {
+        **_round_link(each, thread_filter),
+        "agents": list(dict.fromkeys(stored.message.sender for stored in each.messages)),
+        "types": dict(Counter(map(_type, each.messages))),
+        "at": iso(each.messages[-1].at),
     }
 
 
