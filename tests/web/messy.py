@@ -1,7 +1,8 @@
-"""A messy session: six agents, seven hypotheses, 30 items and 80 messages; conflicts, rejected blocks, kills, attacks, anomalies, results, an open question and a blocked agent.
+"""A messy session: six agents, seven hypotheses, 29 items and 86 messages.
 
-All of it is real mail, compiled by the services. `fill` writes it to any workspace, `messy` serves
-it beside the demo's session.
+It has conflicts, rejected blocks, kills, attacks, anomalies, results, an open question and a
+blocked agent. All of it is real mail, compiled by the services. `fill` writes it to any workspace,
+`messy` serves it beside the demo's session.
 """
 
 from collections.abc import Iterator
