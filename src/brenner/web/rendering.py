@@ -338,6 +338,7 @@ _STYLE = (
     "live",
     "frame",
     "home",
+    "overview",
     "artifact",
     "thread",
     "versions",
