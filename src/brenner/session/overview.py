@@ -59,7 +59,8 @@ class Overview(NamedTuple):
     the number of messages in the thread. `items` are the IDs of all items of the latest version.
     `references` are those of all items, including killed ones. `killed` is who killed which item,
     and why. `to_correct` are the agents with refused or misplaced blocks that are not corrected
-    yet.
+    yet. `state` is the state of the argument in one sentence, without a full stop; it and the
+    `conclusion` are those of the latest version, and empty before the first.
     """
 
     thread_id: str
@@ -88,6 +89,8 @@ class Overview(NamedTuple):
     to_correct: tuple[str, ...] = ()
     misplaced: int = 0
     late_misplaced: int = 0
+    state: str = ""
+    conclusion: str = ""
 
     @property
     def needed_misplaced(self) -> int:
@@ -386,7 +389,19 @@ def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
         ),
         misplaced=len(status.misplaced),
         late_misplaced=len(status.late_misplaced),
+        state=_state_of(status, artifact) if version else "",
+        conclusion=_one_line(artifact.research_thread.text("conclusion")) if version else "",
     )
+
+
+def _state_of(status: SessionStatus, artifact: Artifact) -> str:
+    # Not needed if all rows are cached
+    from brenner.artifact.evidence import evidence_matrix
+    from brenner.artifact.next_test import next_tests
+    from brenner.artifact.pairs import describe_state
+
+    number = status.version.number if status.version else 0
+    return describe_state(artifact, number, next_tests(evidence_matrix(artifact)))
 
 
 def _one_line(text: str) -> str:
@@ -400,7 +415,7 @@ def _one_line(text: str) -> str:
 # A cache entry that is damaged, or that another release wrote, is discarded and computed again.
 
 
-_FORMAT = f"7 {__version__}"
+_FORMAT = f"8 {__version__}"
 _DIGEST_LENGTH = 16
 _TO_CORRECT = Overview._fields.index("to_correct")
 _KIND, _PHASE, _AWAITED, _OWED = map(Overview._fields.index, ("kind", "phase", "awaited", "owed"))

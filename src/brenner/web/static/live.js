@@ -185,6 +185,14 @@
     if (document.querySelector("[data-runs='running']")) want();
   }
 
+  // Before there was an overview, the artifact had its address: an old link such as `#T2` names an
+  // item that is only in the artifact.
+  const artifact = document.querySelector("main[data-artifact]")?.dataset.artifact;
+  if (artifact && location.hash.length > 1 && !document.querySelector(":target")) {
+    location.replace(artifact + location.hash);
+    return;
+  }
+
   setInterval(keepTimes, TIMES_MS);
   if (!isLive && !document.querySelector("main form.lab[action^='/lab']")) return;
   document.addEventListener("visibilitychange", () => (document.hidden ? hush() : listen()));

@@ -102,7 +102,7 @@ def _argument(
     return Argument(
         versions[-1] if versions else None,
         artifact.research_thread.text("conclusion"),
-        describe_state(artifact, len(versions), tests),
+        describe_state(artifact, versions[-1] if versions else 0, tests),
         lanes,
         pairs_document(thread_id, tests),
         results_document(thread_id, artifact),

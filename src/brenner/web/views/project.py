@@ -141,6 +141,8 @@ def _row(each: Overview, context: RequestContext) -> Document:
     return {
         **overview_json(each, context.now, deadline),
         "waits": waits,
+        "state": each.state or None,
+        "conclusion": each.conclusion or None,
         "phase_words": phase,
         "need_words": [
             {"text": text, "role": role}
