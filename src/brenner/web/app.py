@@ -307,6 +307,7 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         "/messages/{message:int}": thread.message_page,
         "/messages/{message:int}/raw": thread.raw_page,
         _SESSION: overview.page,
+        f"{_SESSION}/overview": overview.page,
         f"{_SESSION}/artifact": artifact.page,
         f"{_SESSION}/items/{{item}}": artifact.item_page,
         f"{_SESSION}/thread": thread.page,

@@ -31,7 +31,7 @@ from brenner.services.versions import Target, load_version, version_list_json
 from brenner.session.overview import status_json
 from brenner.web import links
 from brenner.web.compare import version_before, version_numbers, version_side
-from brenner.web.layout import session_document, session_or_none
+from brenner.web.layout import session_or_none
 from brenner.web.rendering import environment, style_sheet, time_in_full
 from brenner.web.request import Document, Download, Page, RequestContext
 from brenner.web.views import artifact, overview, project, versions
