@@ -249,6 +249,7 @@ def test_the_keys_of_the_document() -> None:
         *("participants", "pending", "critiques", "blocked", "questions", "handoffs", "refusals"),
         *("misplaced", "settled", "cancelled"),
         *("unread", "applies", "stopped", "position", "first_at", "last_at", "references"),
+        "independent",
     ]
     assert (document["phase"], document["round"]) == ("awaiting_acks", 2)
     assert list(document["participants"][0]) == [
