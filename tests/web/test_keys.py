@@ -7,7 +7,7 @@ from brenner.protocol.message_types import TYPES
 from web.browsing import THREAD, Show, Window
 
 SESSION = f"/sessions/{THREAD}"
-TABS = ("artifact", "thread", "versions", "ledger", "evidence", "agents")
+TABS = ("overview", "artifact", "thread", "versions", "ledger", "evidence", "agents")
 
 
 def sheet(page: Page) -> None:

@@ -167,7 +167,8 @@ def test_tabs_have_counts_and_say_where_one_is(workspace: Workspace) -> None:
         "agents": 2,
     }
     here = f'<a href="/sessions/{THREAD}/artifact" data-tab="2" aria-current="page">'
-    assert here in page_of(workspace)
+    visit = visit_to(workspace, f"/sessions/{THREAD}/artifact", {"thread": THREAD})
+    assert here in looked(artifact.page, visit)[1]
 
 
 def test_a_message_stands_in_the_thread(workspace: Workspace) -> None:

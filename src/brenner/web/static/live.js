@@ -188,8 +188,9 @@
   // Before there was an overview, the artifact had its address: an old link such as `#T2` names an
   // item that is only in the artifact.
   const artifact = document.querySelector("main[data-artifact]")?.dataset.artifact;
-  if (artifact && location.hash.length > 1 && !document.querySelector(":target")) {
-    location.replace(artifact + location.hash);
+  const anchor = location.hash.slice(1);
+  if (artifact && anchor && !document.getElementById(anchor)) {
+    location.replace(`${artifact}#${anchor}`);
     return;
   }
 

@@ -234,9 +234,11 @@ _LEAST_DISTANCE = {"above": 0.08, "below": 0.08, "line": 0.025}
 
 def with_room(marks: Sequence[Mark]) -> Iterator[tuple[Mark, float]]:
     """Yield marks with places at which they do not cover each other, as far as there is room."""
+    found: dict[int, float] = {}
     for row, least in _LEAST_DISTANCE.items():
-        own = [mark for mark in marks if _ROWS.get(mark.kind, "line") == row]
-        yield from zip(own, spread([mark.place for mark in own], least), strict=True)
+        own = [number for number, mark in enumerate(marks) if _ROWS.get(mark.kind, "line") == row]
+        found |= zip(own, spread([marks[number].place for number in own], least), strict=True)
+    yield from ((mark, found[number]) for number, mark in enumerate(marks))
 
 
 def spread(places: Sequence[float], least: float) -> list[float]:
