@@ -18,8 +18,8 @@ from brenner.artifact.model import (
     make_fields,
 )
 from brenner.artifact.next_test import next_tests
-from brenner.artifact.pairs import PairCell, describe_state, pair_rows
-from brenner.artifact.state import NO_BLAME, Change, Source
+from brenner.artifact.pairs import PairCell, active_tests, describe_state, pair_rows
+from brenner.artifact.state import NO_BLAME, Blame, Change, Source
 from brenner.web.views.overview import critique_targets, spread
 
 KEYS = {"fast": "Within an hour", "slow": "After a day"}
@@ -53,6 +53,21 @@ def test_a_lane_has_what_happened_to_a_hypothesis() -> None:
     born = change(2, "ADD", 1)
     result = Result("fast", "passed", contradicts=("H1",), supports=("H2",))
     failed = Result("slow", "failed", contradicts=("H1",))
+    blame: Blame = {
+        "H1": {
+            ("name",): born,
+            ("claim",): change(5, "EDIT", 2, agent="RedSky", before=born),
+            ("mechanism",): change(5, "EDIT", 2, agent="RedSky", before=born),
+            ("killed",): change(9, "KILL", 3, agent="GreenDog"),
+        },
+        "H2": {("name",): change(3, "ADD", 1)},
+        "C1": {("attack",): change(6, "ADD", 2)},
+        "X1": {("conflicts_with", "H1"): change(7, "EDIT", 2, value="H1")},
+        "T1": {
+            ("results", "one"): change(8, "EDIT", 3, value=result),
+            ("results", "two"): change(8, "EDIT", 3, value=failed),
+        },
+    }
     found = lanes_of(
         artifact(
             item("H1", "T1 contradicts it"),
@@ -61,21 +76,7 @@ def test_a_lane_has_what_happened_to_a_hypothesis() -> None:
             item("X1", conflicts_with=("H1", "A1")),
             item("T1", results=(result, failed)),
         ),
-        {
-            "H1": {
-                ("name",): born,
-                ("claim",): change(5, "EDIT", 2, agent="RedSky", before=born),
-                ("mechanism",): change(5, "EDIT", 2, agent="RedSky", before=born),
-                ("killed",): change(9, "KILL", 3, agent="GreenDog"),
-            },
-            "H2": {("name",): change(3, "ADD", 1)},
-            "C1": {("attack",): change(6, "ADD", 2)},
-            "X1": {("conflicts_with", "H1"): change(7, "EDIT", 2, value="H1")},
-            "T1": {
-                ("results", "one"): change(8, "EDIT", 3, value=result),
-                ("results", "two"): change(8, "EDIT", 3, value=failed),
-            },
-        },
+        blame,
         [1, 2],
         [Attack(4, "RedSky", 2, ("H2", "T1"))],
     )
@@ -98,7 +99,7 @@ def test_a_lane_has_what_happened_to_a_hypothesis() -> None:
 
 
 def test_marks_stand_in_the_column_of_their_version() -> None:
-    blame = {
+    blame: Blame = {
         "H1": {
             ("name",): change(2, "ADD", 1),
             ("claim",): change(7, "EDIT", 3, before=change(5, "EDIT", 2)),
@@ -185,6 +186,7 @@ def test_counts_agree_with_the_pairs() -> None:
         item("T2", expected_outcomes={"H1": "a", "H2": "b", "H3": "c"}),
     )
     found = next_tests(evidence_matrix(slate(*tests)))
+    assert active_tests(slate(*tests)) == found
     every = {("H1", "H2"), ("H1", "H3"), ("H2", "H3")}
     assert found.count_separated() == len(every - set(found.unseparated())) == 2
     assert found.count_only_worded_differently() == len(list(found.only_worded_differently())) == 1

@@ -57,10 +57,10 @@ def test_a_session_with_versions(workspace: Workspace) -> None:
     assert document["state"] == state
     assert marks(document, "H1") == [
         ("born", None, True),
-        ("changed", None, True),
-        ("changed", None, True),
         ("attacked", "C1", True),
         ("attacked", None, True),
+        ("changed", None, True),
+        ("changed", None, True),
     ]
     assert marks(document, "H2") == [("born", None, True), ("killed", None, True)]
     assert document["unpublished"] is None

@@ -8,14 +8,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brenner.artifact.next_test import DECLARED, WORDING, NextTests, RankedTest
+from brenner.artifact.evidence import evidence_matrix
+from brenner.artifact.next_test import DECLARED, WORDING, NextTests, RankedTest, next_tests
 from brenner.named_tuple import NamedTuple
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE
 from brenner.text import cut, plural
 
 if TYPE_CHECKING:
     from brenner.artifact.model import Artifact
 
 _LONGEST_NAME = 60
+
+
+def active_tests(artifact: Artifact) -> NextTests:
+    """Return the same tests as those of the whole evidence matrix, without computing the columns of
+    predictions and the rows of killed hypotheses.
+    """
+    active = {
+        HYPOTHESIS_SLATE.id: tuple(artifact.active(HYPOTHESIS_SLATE)),
+        PREDICTIONS_TABLE.id: (),
+    }
+    return next_tests(evidence_matrix(artifact._replace(sections={**artifact.sections, **active})))
 
 
 class PairCell(NamedTuple):
@@ -55,7 +68,7 @@ def describe_state(artifact: Artifact, versions: int, found: NextTests) -> str:
     """Return `4 of 6 hypotheses alive after 3 versions; 2 of 6 pairs separated; best next test T4
     Cut the ridge (1.585 bits)`, or an empty text without hypotheses.
     """
-    total = len(artifact.sections["hypothesis_slate"])
+    total = len(artifact.sections[HYPOTHESIS_SLATE.id])
     if not total:
         return ""
     after = f" after {plural(versions, 'version')}" if versions else ""

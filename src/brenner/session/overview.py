@@ -396,12 +396,10 @@ def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
 
 def _state_of(status: SessionStatus, artifact: Artifact) -> str:
     # Not needed if all rows are cached
-    from brenner.artifact.evidence import evidence_matrix
-    from brenner.artifact.next_test import next_tests
-    from brenner.artifact.pairs import describe_state
+    from brenner.artifact.pairs import active_tests, describe_state
 
     number = status.version.number if status.version else 0
-    return describe_state(artifact, number, next_tests(evidence_matrix(artifact)))
+    return describe_state(artifact, number, active_tests(artifact))
 
 
 def _one_line(text: str) -> str:

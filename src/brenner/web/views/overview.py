@@ -9,11 +9,10 @@ from bisect import bisect_left
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from brenner.artifact.evidence import evidence_matrix
 from brenner.artifact.lanes import Attack, Lane, Mark, MarkKind, lanes_of
 from brenner.artifact.model import Artifact, Item, Result, in_display_order
-from brenner.artifact.next_test import DECLARED, NextTests, next_tests
-from brenner.artifact.pairs import PairCell, describe_state, pair_rows
+from brenner.artifact.next_test import DECLARED, NextTests
+from brenner.artifact.pairs import PairCell, active_tests, describe_state, pair_rows
 from brenner.artifact.state import NO_BLAME, Blame
 from brenner.lazy_pattern import lazy_pattern
 from brenner.named_tuple import NamedTuple
@@ -98,7 +97,7 @@ def _argument_of_file(context: RequestContext) -> Argument:
 def _argument(
     thread_id: str, artifact: Artifact, lanes: Document, versions: Sequence[int]
 ) -> Argument:
-    tests = next_tests(evidence_matrix(artifact))
+    tests = active_tests(artifact)
     return Argument(
         versions[-1] if versions else None,
         artifact.research_thread.text("conclusion"),
