@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from brenner.artifact.lanes import Attack, Lane, Mark, MarkKind, lanes_of
@@ -198,9 +197,14 @@ def _lane(thread_id: str, lane: Lane, latest: int) -> Document:
         "end": lane.end,
         "marks": [
             _mark(thread_id, mark, place, latest)
-            for mark, place in islice(with_room(lane.marks), _MAX_MARKS)
+            for mark, place in with_room(_first_and_latest(lane.marks))
         ],
     }
+
+
+def _first_and_latest(marks: Sequence[Mark]) -> Sequence[Mark]:
+    """Return all marks, or of too many the first and the latest ones."""
+    return marks if len(marks) <= _MAX_MARKS else (marks[0], *marks[1 - _MAX_MARKS :])
 
 
 def _mark(thread_id: str, mark: Mark, place: float, latest: int) -> Document:
