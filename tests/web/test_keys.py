@@ -7,7 +7,7 @@ from brenner.protocol.message_types import TYPES
 from web.browsing import THREAD, Show, Window
 
 SESSION = f"/sessions/{THREAD}"
-TABS = ("artifact", "thread", "versions", "ledger", "evidence", "agents")
+TABS = ("overview", "artifact", "thread", "versions", "ledger", "evidence", "agents")
 
 
 def sheet(page: Page) -> None:
@@ -63,13 +63,13 @@ def test_search_and_home(browser_page: Window) -> None:
 
 
 def test_tabs(browser_page: Window) -> None:
-    """1 to 6; another number is nothing. From another page: who is there already waits for none."""
+    """1 to 7; another number is nothing. From another page: who is there already waits for none."""
     page = browser_page.open(f"{SESSION}/agents")
     for number, tab in enumerate(TABS, 1):
         page.keyboard.press(str(number))
         place = "**" + (SESSION if number == 1 else f"{SESSION}/{tab}")
         page.wait_for_url(place)
-    page.keyboard.press("7")
+    page.keyboard.press("8")
     assert page.url.endswith("agents")
 
 
@@ -96,7 +96,7 @@ def test_steps(browser_page: Window) -> None:
 
 def test_who_set_what(browser_page: Window) -> None:
     """With p it is shown everywhere, or hidden; Esc closes a note, and the focus stays at it."""
-    page = browser_page.open(SESSION)
+    page = browser_page.open(f"{SESSION}/artifact")
     mark = page.locator("details.note summary").first
     mark.focus()
     page.keyboard.press("Enter")

@@ -61,7 +61,9 @@ class Overview(NamedTuple):
     `references` are those of all items, including killed ones. `killed` is who killed which item,
     and why; `killed_hypotheses` are their IDs, names and claims. `to_correct` are the agents with
     refused or misplaced blocks that are not corrected yet, `to_answer` the last authors of the
-    items that ask for an answer (R28).
+    items that ask for an answer (R28). `state` is the state of the argument in one sentence,
+    without a full stop; it and the `conclusion` are those of the latest version, and empty before
+    the first.
     """
 
     thread_id: str
@@ -93,6 +95,8 @@ class Overview(NamedTuple):
     unanswered: int = 0
     to_answer: tuple[str, ...] = ()
     killed_hypotheses: tuple[tuple[str, str, str], ...] = ()
+    state: str = ""
+    conclusion: str = ""
 
     @property
     def needed_misplaced(self) -> int:
@@ -403,7 +407,17 @@ def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
             for item in (artifact.sections[HYPOTHESIS_SLATE.id] if version else ())
             if item.killed
         ),
+        state=_state_of(status, artifact) if version else "",
+        conclusion=_one_line(artifact.research_thread.text("conclusion")) if version else "",
     )
+
+
+def _state_of(status: SessionStatus, artifact: Artifact) -> str:
+    # Not needed if all rows are cached
+    from brenner.artifact.pairs import active_tests, describe_state
+
+    number = status.version.number if status.version else 0
+    return describe_state(artifact, number, active_tests(artifact))
 
 
 def _one_line(text: str) -> str:

@@ -48,7 +48,16 @@ from brenner.web.responses import (
     wants_json,
 )
 from brenner.web.sessions import MailCursor, SessionRepository, StoreOutage
-from brenner.web.views import artifact, evidence_pack, exports, project, runs, thread, versions
+from brenner.web.views import (
+    artifact,
+    evidence_pack,
+    exports,
+    overview,
+    project,
+    runs,
+    thread,
+    versions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -307,7 +316,8 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         links.EVIDENCE: evidence_pack.page,
         "/messages/{message:int}": thread.message_page,
         "/messages/{message:int}/raw": thread.raw_page,
-        _SESSION: artifact.page,
+        _SESSION: overview.page,
+        f"{_SESSION}/overview": overview.page,
         f"{_SESSION}/artifact": artifact.page,
         f"{_SESSION}/items/{{item}}": artifact.item_page,
         f"{_SESSION}/thread": thread.page,

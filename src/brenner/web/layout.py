@@ -186,7 +186,7 @@ def _step_pages(session: Session, step: NextStep) -> Iterator[tuple[str, str]]:
     if step.does == "verify":
         yield links.session(thread_id, "versions", verify=1), "Verify"
     elif step.does == "read":
-        tab, words = ("", "Artifact") if session.history.versions else ("thread", "Thread")
+        tab, words = ("artifact", "Artifact") if session.history.versions else ("thread", "Thread")
         yield links.session(thread_id, tab), words
     elif step.message_id is not None:
         there = thread_address(session, step.message_id) or links.message(step.message_id)
@@ -433,7 +433,10 @@ def _file_document(context: RequestContext, loaded: LoadedVersion) -> Document:
         "operator": project.operator,
         "appearance": list(metadata.contributors),
         "stands": "saved file only",
-        "tabs": [_tab(thread_id, "artifact", sum(statistics(artifact).values()))],
+        "tabs": [
+            _tab(thread_id, "overview", None),
+            _tab(thread_id, "artifact", sum(statistics(artifact).values())),
+        ],
         "rail": {"rounds": [], "earlier": None},
         "card": {
             **artifact_card(artifact, report),

@@ -10,7 +10,7 @@ HOME, SEARCH, CONNECT, HELP, EVENTS = "/", "/search", "/connect", "/help", "/eve
 LAB, ENTER, GUEST, ASSETS = "/lab", "/enter", "/guest", "/assets"
 SOURCE, EVIDENCE = "/source", "/evidence"
 # The pages of a session, in the order of their tabs; the first is the session's own address.
-TABS = ("artifact", "thread", "versions", "ledger", "evidence", "agents")
+TABS = ("overview", "artifact", "thread", "versions", "ledger", "evidence", "agents")
 # Paths of this site, and none that a browser could take for another host
 _OWN_PATH = lazy_pattern(r"/(?![/\\])[^\\\x00-\x20\x7f]{0,2000}")
 

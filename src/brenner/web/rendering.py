@@ -345,6 +345,7 @@ _STYLE = (
     "live",
     "frame",
     "home",
+    "overview",
     "artifact",
     "thread",
     "versions",

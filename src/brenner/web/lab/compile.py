@@ -368,7 +368,7 @@ def _publish_result(done: CompileResult) -> ActionResult:
 
 def _publish_links(done: CompileResult) -> list[tuple[str, str]]:
     thread_id, number = done.thread_id, done.version or 0
-    to = [(links.session(thread_id), f"Open v{number}")]
+    to = [(links.session(thread_id, "artifact"), f"Open v{number}")]
     if done.status is CompileStatus.PUBLISHED:
         to.append((links.diff(thread_id, done.previous_version or 0, number), "Show changes"))
     if done.persistence.status != "Persisted":
