@@ -48,7 +48,17 @@ from brenner.web.responses import (
     wants_json,
 )
 from brenner.web.sessions import MailCursor, SessionRepository, StoreOutage
-from brenner.web.views import artifact, exports, project, runs, thread, versions
+from brenner.web.views import (
+    artifact,
+    exports,
+    genealogy,
+    palette,
+    project,
+    runs,
+    search,
+    thread,
+    versions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -300,7 +310,9 @@ _IMMUTABLE = MappingProxyType(
 PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
     {
         links.HOME: project.page,
-        links.SEARCH: thread.search_page,
+        links.SEARCH: search.search_page,
+        links.PALETTE: palette.page,
+        links.GENEALOGY: genealogy.page,
         links.CONNECT: project.connect_page,
         links.HELP: project.help_page,
         links.SOURCE: project.source_page,
@@ -315,6 +327,8 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         f"{_SESSION}/ledger": versions.ledger_page,
         f"{_SESSION}/evidence": artifact.evidence_page,
         f"{_SESSION}/agents": project.agents_page,
+        f"{_SESSION}/search": search.search_page,
+        f"{_SESSION}/palette": palette.page,
         f"{_SESSION}/runs/{{run}}/{{log}}": runs.log_page,
         f"{_SESSION}/export/{{form}}": exports.page,
     }

@@ -46,7 +46,13 @@
     return Boolean(link);
   }
 
-  function search() {
+  // The palette, or the search field if its script is not there.
+  function find() {
+    const button = one("[data-palette]:not([hidden])");
+    if (button) {
+      button.click();
+      return true;
+    }
     const field = one("#query") || one("#q");
     if (!field) return false;
     field.focus();
@@ -140,7 +146,7 @@
 
   const DOES = {
     "?": sheet,
-    "/": search,
+    "/": find,
     j: () => step(1),
     k: () => step(-1),
     p: () => press("[data-provenance]"),

@@ -80,6 +80,7 @@ from brenner.web.rendering import (
     session_page_links,
 )
 from brenner.web.request import Document, Page, PageResult, RequestContext
+from brenner.web.views.genealogy import item_picture
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -385,6 +386,7 @@ def item_page(context: RequestContext) -> PageResult:
         "named_by_count": len(mentions),
         "critiques": list(_critiques(session, item))[-_MAX_CRITIQUES:] if session else [],
         **_references(context, item),
+        "genealogy": item_picture(context, item.id) if session else None,
     }
     return Page("pages/item.html", f"{item.id} {item.title}", document)
 

@@ -327,15 +327,16 @@ def _shortcut(does: str, *keys: str, between: str = " ") -> Document:
     return {"keys": keys, "does": does, "between": between}
 
 
-_NOT_FOR_GUESTS = (_shortcut("search messages", "/"), _shortcut("list all sessions", "g", "h"))
+_NOT_FOR_GUESTS = (_shortcut("list all sessions", "g", "h"),)
 _KEYS = (
     _shortcut("open or close this help", "?"),
+    _shortcut("find an item, session, agent or action", "/", "Ctrl K", between=" or "),
     *_NOT_FOR_GUESTS,
     _shortcut(f"open a page of the session: {', '.join(links.TABS)}", "1", "6", between=" to "),
     _shortcut("go to the next change, message, item or session", "j"),
     _shortcut("go to the previous one", "k"),
     _shortcut("show or hide who wrote each part of the artifact", "p"),
-    _shortcut("close the open note or dialog, or leave the search field", "Esc"),
+    _shortcut("close the open note or dialog, or leave a search field", "Esc"),
 )
 # Words of the pages, in the order in which a reader meets them
 _WORDS = (
