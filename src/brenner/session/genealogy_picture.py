@@ -31,6 +31,7 @@ _PORT_STEP = 16  # between two lines that leave a box
 _PORT_PADDING = 12
 _LABEL_WIDTH = 88  # beside the left of a box
 _CURVE_WIDTH = 56  # between the labels and the column before
+_REACH = _CURVE_WIDTH / 2  # from the end of a curve to its control point
 _GAP_WIDTH = _LABEL_WIDTH + _CURVE_WIDTH
 _ROW_GAP = 32
 _LANES, _LANE_STEP = 5, 4  # lines side by side in a gap between two rows
@@ -221,9 +222,10 @@ class _Router:
         left, stub = origin.x - _GAP_WIDTH, origin.x - _LABEL_WIDTH
         points = [(origin.x, y), (stub, y)]
         if target.right != left:  # not the column before, where one curve is enough
-            lane = self._lane(edge)
-            turn = target.right + (_CURVE_WIDTH if target.right < left else _CURVE_WIDTH / 2)
-            points += [(left, lane), (turn, lane)]
+            lane, is_leftwards = self._lane(edge), target.right < left
+            start = left if is_leftwards else left + _REACH  # a turn needs half of the gap
+            turn = target.right + (_CURVE_WIDTH if is_leftwards else _REACH)
+            points += [(start, lane), (turn, lane)]
         return Line(edge, (*points, (target.right, target.entry)), (origin.x - 6, y - 3))
 
     def _lane(self, edge: Edge) -> float:
@@ -237,16 +239,21 @@ class _Router:
 
 
 def path_text(line: Line) -> str:
-    """Return a line as SVG path data: level pieces are straight, all others are curves."""
-    parts, way = [f"M{_point(*line.points[0])}"], -1
-    for (x, y), (to_x, to_y) in pairwise(line.points):
+    """Return a line as SVG path data: level pieces are straight, all others are curves.
+
+    A curve begins in the direction of the piece before it, and ends in that of the piece after it.
+    """
+    pieces = list(pairwise(line.points))
+    ways = [1 if to_x > x else -1 for (x, _), (to_x, _) in pieces]
+    parts = [f"M{_point(*line.points[0])}"]
+    for number, ((x, y), (to_x, to_y)) in enumerate(pieces):
         if y == to_y:
-            way = 1 if to_x > x else -1
             parts.append(f"H{to_x:g}")
-        else:  # a curve goes on in the direction of the piece before, and arrives leftwards
-            reach = _CURVE_WIDTH / 2
-            curve = (_point(x + way * reach, y), _point(to_x + reach, to_y), _point(to_x, to_y))
-            parts.append(f"C{' '.join(curve)}")
+        else:
+            before, after = ways[number - 1], ways[(number + 1) :][:1] or [-1]
+            begin = _point(x + before * _REACH, y)
+            end = _point(to_x - after[0] * _REACH, to_y)
+            parts.append(f"C{begin} {end} {_point(to_x, to_y)}")
     return "".join(parts)
 
 

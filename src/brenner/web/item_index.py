@@ -53,16 +53,17 @@ def _index_item(thread_id: str, section: str, item: Item) -> IndexedItem:
     name = item.text("statement") if is_question else item.title
     text = "\n".join(_texts(item, ("statement",) if is_question else _HEADINGS))
     name_words = _words(name)
-    words = f"{_words(item.id)}\n{name_words}\n{_words(text)}"
+    reason = item.killed.reason if item.killed else ""
+    words = f"{_words(item.id)}\n{name_words}\n{_words(text)}\n{_words(reason)}"
     return IndexedItem(thread_id, section, item.id, name, text, name_words, words, item.killed)
 
 
 def _texts(item: Item, headings: tuple[str, ...]) -> Iterator[str]:
+    """Yield the other texts. IDs of sessions in references would be found by their words."""
     for name, value in item.fields.items():
-        if name not in headings and not isinstance(value, bool) and (text := value_text(value)):
+        is_text = name not in (*headings, "references") and not isinstance(value, bool)
+        if is_text and (text := value_text(value)):
             yield text
-    if item.killed:
-        yield item.killed.reason
 
 
 def _words(text: str) -> str:

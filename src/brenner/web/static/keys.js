@@ -193,6 +193,16 @@
     if (box.right > all.right) tabs.scrollLeft += box.right - all.right + 16;
   }
 
+  // The item in a picture that does not fit.
+  function showItem() {
+    const box = one(".genealogy .is-start")?.getBoundingClientRect();
+    if (!box) return;
+    const picture = one(".genealogy");
+    const around = picture.getBoundingClientRect();
+    picture.scrollLeft += (box.left + box.right - around.left - around.right) / 2;
+  }
+
   connectSwitch(document);
   showTab();
+  showItem();
 })();

@@ -30,11 +30,13 @@
   function flatten(found) {
     const groups = found.groups.map((group) => ({...group, entries: [...group.entries]}));
     const here = pageActions();
-    if (here.length) groups.unshift({name: "On this page", entries: here});
+    const after = groups[0]?.name === "Actions" ? 1 : 0;
+    if (here.length) groups.splice(after, 0, {name: "On this page", entries: here});
     return groups.flatMap((group, place) => group.entries.map((entry) => ({
       ...entry,
       group: group.name,
       place,
+      name: fold(`${entry.id} ${entry.title}`),
       words: fold([entry.id, entry.title, entry.detail, entry.session || "",
         entry.killed ? "killed" : ""].join(" ")),
     })));
@@ -48,7 +50,7 @@
       if (at < 0) return null;
       if (fold(entry.id) === part) continue;
       const isStart = at === 0 || /[^\p{L}\p{N}]/u.test(entry.words[at - 1]);
-      sum += isStart ? 1 : 2;
+      sum += (isStart ? 1 : 2) + (entry.name.includes(part) ? 0 : 2);
     }
     return sum + (entry.killed ? 0.5 : 0);
   }

@@ -55,7 +55,7 @@ def page(context: RequestContext) -> PageResult:
 class Entry(NamedTuple):
     """Something that one can go to: what it is called, and where it leads.
 
-    `id` is a monospaced ID, `key` the key that does the same, `session` that of an item.
+    `key` is the key that does the same. `session` is the session, or that of an item.
     """
 
     title: str
@@ -146,7 +146,7 @@ def _sessions(context: RequestContext) -> Iterator[Entry]:
 def _session(row: Overview) -> Entry:
     title = row.question or row.thread_id
     phase = describe_phase(row)[0]
-    return Entry(title, links.session(row.thread_id), row.thread_id, phase)
+    return Entry(title, links.session(row.thread_id), detail=phase, session=row.thread_id)
 
 
 def _items(
