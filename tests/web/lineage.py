@@ -24,7 +24,7 @@ def names_in(workspace: Workspace) -> None:
 
 
 def session(
-    workspace: Workspace, thread_id: str, question: str, *rounds: tuple[object, ...]
+    workspace: Workspace, thread_id: str, question: str, *rounds: tuple[dict[str, object], ...]
 ) -> None:
     """A session with a version for each round of delta blocks."""
     body = f"# Why\n\n## Research Question\n{question}\n\n## Context\nCells differ.\n"

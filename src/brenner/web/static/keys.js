@@ -193,13 +193,14 @@
     if (box.right > all.right) tabs.scrollLeft += box.right - all.right + 16;
   }
 
-  // The item in a picture that does not fit.
+  // In a picture that does not fit: the item of the page, else the latest session on the right.
   function showItem() {
-    const box = one(".genealogy .is-start")?.getBoundingClientRect();
-    if (!box) return;
     const picture = one(".genealogy");
+    if (!picture) return;
+    const box = one(".genealogy .is-start")?.getBoundingClientRect();
     const around = picture.getBoundingClientRect();
-    picture.scrollLeft += (box.left + box.right - around.left - around.right) / 2;
+    picture.scrollLeft += box ? (box.left + box.right - around.left - around.right) / 2
+      : picture.scrollWidth;
   }
 
   connectSwitch(document);

@@ -27,6 +27,8 @@
       killed: false, act: () => marks.click()}];
   }
 
+  const sessionOf = (entry, group) => group.endsWith("this session") ? "" : entry.session || "";
+
   function flatten(found) {
     const groups = found.groups.map((group) => ({...group, entries: [...group.entries]}));
     const here = pageActions();
@@ -37,7 +39,7 @@
       group: group.name,
       place,
       name: fold(`${entry.id} ${entry.title}`),
-      words: fold([entry.id, entry.title, entry.detail, entry.session || "",
+      words: fold([entry.id, entry.title, entry.detail, sessionOf(entry, group.name),
         entry.killed ? "killed" : ""].join(" ")),
     })));
   }
@@ -52,7 +54,7 @@
       const isStart = at === 0 || /[^\p{L}\p{N}]/u.test(entry.words[at - 1]);
       sum += (isStart ? 1 : 2) + (entry.name.includes(part) ? 0 : 2);
     }
-    return sum + (entry.killed ? 0.5 : 0);
+    return sum;
   }
 
   // The best entries, together with others of their group; the group with the best comes first.
@@ -61,7 +63,8 @@
     if (!parts.length) return entries;
     const found = entries.map((entry) => ({entry, worth: rank(entry, parts)}))
       .filter((each) => each.worth !== null)
-      .sort((one, other) => one.worth - other.worth || one.entry.place - other.entry.place)
+      .sort((one, other) => one.worth - other.worth || one.entry.place - other.entry.place
+        || one.entry.killed - other.entry.killed)
       .map((each) => each.entry);
     const order = [...new Set(found.map((entry) => entry.group))];
     return found.sort((one, other) => order.indexOf(one.group) - order.indexOf(other.group));
@@ -146,15 +149,14 @@
   }
 
   function option(entry, at) {
-    const title = make(entry.killed ? "s" : "span", {className: "title"}, entry.title);
+    const title = make(entry.killed ? "s" : "span", {className: "entry-title"}, entry.title);
     const made = make("div", {id: `palette-option-${at}`, role: "option", className: "entry"});
     if (entry.id) made.append(make("span", {className: "id"}, entry.id), " ");
     made.append(title);
     const aside = [entry.killed ? "killed" : "", entry.detail].filter(Boolean).join(", ");
     if (aside) made.append(" ", make("span", {className: "quiet"}, aside));
-    if (entry.session && !entry.group.includes("this session")) {
-      made.append(" ", make("span", {className: "quiet"}, entry.session));
-    }
+    const session = sessionOf(entry, entry.group);
+    if (session) made.append(" ", make("span", {className: "quiet"}, session));
     if (entry.key) {
       const keys = entry.key.split(" ").map((key) => make("kbd", {}, key));
       const around = make("span", {className: "keys"}, ...keys);
