@@ -354,6 +354,7 @@ _WORDS = (
     ("killed", "Withdrawn from the artifact with a reason. The item stays visible."),
     ("ACK", "An acknowledgement: the recipient confirms that it has read a message."),
     ("saved", "The version is in a file of the project. Committed: the file is also in git."),
+    ("genealogy", "Which item comes from which, over all sessions."),
     ("provenance", "Who set a value, in which message and version. ± marks a replaced value."),
 )
 # Marks of the pages
