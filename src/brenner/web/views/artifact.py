@@ -386,7 +386,7 @@ def item_page(context: RequestContext) -> PageResult:
         "named_by_count": len(mentions),
         "critiques": list(_critiques(session, item))[-_MAX_CRITIQUES:] if session else [],
         **_references(context, item),
-        "genealogy": item_picture(context, item.id) if session else None,
+        "genealogy": item_picture(context, item.id),
     }
     return Page("pages/item.html", f"{item.id} {item.title}", document)
 
