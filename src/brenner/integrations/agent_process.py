@@ -110,7 +110,7 @@ def _run_once(
     try:
         turn.run(request.turn)
     finally:  # also if a callback fails
-        _end_processes(process, request.turn)
+        end_processes(process, request.turn)
     return turn.report()
 
 
@@ -168,7 +168,7 @@ class _Turn:
                 self._enforce_limits()
                 self._send_signals()
             # A process that is left could write for ever.
-            _end_processes(self._process, turn)
+            end_processes(self._process, turn)
             end = monotonic() + self._limits.grace_seconds
             while self._read(0) and monotonic() < end:
                 pass
@@ -288,9 +288,9 @@ class _Turn:
 
     def _send_signals(self) -> None:
         if self._stop_switch.is_immediate:
-            _signal_group(self._process, SIGKILL)
+            signal_group(self._process, SIGKILL)
         elif self._signals and monotonic() >= self._next_signal:
-            _signal_group(self._process, self._signals.popleft())
+            signal_group(self._process, self._signals.popleft())
             self._next_signal = monotonic() + self._limits.grace_seconds
 
 
@@ -414,14 +414,14 @@ class _Pipes:
 # The end of processes
 
 
-def _end_processes(process: subprocess.Popen[bytes], turn: str) -> None:
+def end_processes(process: subprocess.Popen[bytes], turn: str) -> None:
     """End the process, its group, and every process with the turn's mark."""
-    _signal_group(process, SIGKILL)
+    signal_group(process, SIGKILL)
     process.wait()
     end_marked(turn)
 
 
-def _signal_group(process: subprocess.Popen[bytes], number: Signals) -> None:
+def signal_group(process: subprocess.Popen[bytes], number: Signals) -> None:
     with suppress(ProcessLookupError, PermissionError):  # macOS: only zombies are left
         os.killpg(process.pid, number)
 

@@ -59,7 +59,7 @@ class Overview(NamedTuple):
     the number of messages in the thread. `items` are the IDs of all items of the latest version.
     `references` are those of all items, including killed ones. `killed` is who killed which item,
     and why. `to_correct` are the agents with refused or misplaced blocks that are not corrected
-    yet.
+    yet, `to_answer` the last authors of the items that ask for an answer (R28).
     """
 
     thread_id: str
@@ -88,6 +88,8 @@ class Overview(NamedTuple):
     to_correct: tuple[str, ...] = ()
     misplaced: int = 0
     late_misplaced: int = 0
+    unanswered: int = 0
+    to_answer: tuple[str, ...] = ()
 
     @property
     def needed_misplaced(self) -> int:
@@ -127,7 +129,7 @@ _LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
 class Need(StrEnum):
     """What a session waits for, the most urgent first; the values are stable in the JSON.
 
-    The first nine wait for an operator or agent. The others only show how far the session has
+    The first ten wait for an operator or agent. The others only show how far the session has
     come.
     """
 
@@ -137,6 +139,7 @@ class Need(StrEnum):
     OVERDUE = "overdue"
     REFUSED = "refused"  # blocks that their authors have not corrected
     MISPLACED = "misplaced"  # delta blocks outside DELTA messages
+    UNANSWERED = "unanswered"  # items that a result or an assumption asks about (R28)
     READY = "ready"  # to compile
     LATE = "late"  # blocks that came in after the end, and that only `--reopen` compiles
     HANDOFFS = "handoffs"
@@ -178,6 +181,7 @@ def needs_of(overview: Overview, now: datetime, deadline: timedelta) -> tuple[Ne
         any(is_overdue(each, now, deadline) for each in overview.owed),
         overview.refusals > 0 and not is_over,
         overview.needed_misplaced > 0,
+        overview.unanswered > 0 and not is_over,
         overview.phase is Phase.READY_TO_COMPILE and not overview.is_stopped,
         overview.late > 0,
         overview.handoffs > 0,
@@ -221,6 +225,7 @@ _WAITING_LABELS: dict[Need, tuple[str, ColorRole]] = {
     Need.OVERDUE: ("with overdue ACKs", "attention"),
     Need.REFUSED: ("with rejected blocks", "attention"),
     Need.MISPLACED: ("with blocks in no DELTA", "attention"),
+    Need.UNANSWERED: ("with unanswered results", "attention"),
     Need.READY: ("ready to compile", "positive"),
     Need.LATE: ("with late blocks", "notice"),
     Need.HANDOFFS: ("with handoffs", "notice"),
@@ -252,6 +257,7 @@ def describe_needs(
         Need.OVERDUE: f"{plural(late, 'ACK')} overdue",
         Need.REFUSED: plural(overview.refusals, "rejected block"),
         Need.MISPLACED: plural(misplaced, "block in no DELTA", "blocks in no DELTA"),
+        Need.UNANSWERED: plural(overview.unanswered, "unanswered item"),
         Need.READY: PHASE_LABELS[Phase.READY_TO_COMPILE],
         Need.LATE: plural(overview.late, "late block"),
         Need.HANDOFFS: plural(overview.handoffs, "handoff"),
@@ -386,6 +392,8 @@ def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
         ),
         misplaced=len(status.misplaced),
         late_misplaced=len(status.late_misplaced),
+        unanswered=len(status.unanswered),
+        to_answer=tuple(dict.fromkeys(each.agent for each in status.unanswered if each.agent)),
     )
 
 
@@ -400,9 +408,9 @@ def _one_line(text: str) -> str:
 # A cache entry that is damaged, or that another release wrote, is discarded and computed again.
 
 
-_FORMAT = f"7 {__version__}"
+_FORMAT = f"8 {__version__}"
 _DIGEST_LENGTH = 16
-_TO_CORRECT = Overview._fields.index("to_correct")
+_TO_CORRECT, _TO_ANSWER = map(Overview._fields.index, ("to_correct", "to_answer"))
 _KIND, _PHASE, _AWAITED, _OWED = map(Overview._fields.index, ("kind", "phase", "awaited", "owed"))
 _FIRST_AT, _LAST_AT, _ITEMS, _REFERENCES, _KILLED = map(
     Overview._fields.index, ("first_at", "last_at", "items", "references", "killed")
@@ -416,7 +424,7 @@ _TURNS: dict[str, Turn] = {str(each): each for each in Turn}
 _IDENTITY = ("thread_id", "kind", "question", "round", "phase", "version")
 _COUNTS = (
     *("blocked", "questions", "handoffs", "critiques", "refusals", "misplaced"),
-    *("unread", "applies"),
+    *("unanswered", "unread", "applies"),
 )
 
 
@@ -506,7 +514,7 @@ def _decode_row(row: list[Any]) -> Overview:
     row[_LAST_AT] = datetime.fromisoformat(row[_LAST_AT])
     row[_ITEMS] = tuple(row[_ITEMS])
     row[_REFERENCES] = tuple([(item, Reference(*rest)) for item, *rest in row[_REFERENCES]])
-    row[_TO_CORRECT] = tuple(row[_TO_CORRECT])
+    row[_TO_CORRECT], row[_TO_ANSWER] = tuple(row[_TO_CORRECT]), tuple(row[_TO_ANSWER])
     row[_KILLED] = tuple([(item, KillRecord(*rest)) for item, *rest in row[_KILLED]])
     return Overview(*row)
 
@@ -541,6 +549,7 @@ def status_json(status: SessionStatus, now: datetime, deadline: timedelta) -> di
         "handoffs": [*map(open_message_json, status.of_type(HANDOFF.name))],
         "refusals": [refused_block_json(each) for each in status.refusals],
         "misplaced": misplaced_json(status.misplaced),
+        "unanswered": [each.to_json() for each in status.unanswered],
         "settled": [settled_ack_json(each) for each in status.settled],
         "cancelled": cancellation_json(status.cancelled) if status.cancelled else None,
         "unread": status.unread,

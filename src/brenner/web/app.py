@@ -50,6 +50,7 @@ from brenner.web.responses import (
 from brenner.web.sessions import MailCursor, SessionRepository, StoreOutage
 from brenner.web.views import (
     artifact,
+    evidence_pack,
     exports,
     genealogy,
     palette,
@@ -316,6 +317,7 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         links.CONNECT: project.connect_page,
         links.HELP: project.help_page,
         links.SOURCE: project.source_page,
+        links.EVIDENCE: evidence_pack.page,
         "/messages/{message:int}": thread.message_page,
         "/messages/{message:int}/raw": thread.raw_page,
         _SESSION: artifact.page,
@@ -326,6 +328,7 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         f"{_SESSION}/diff": versions.diff_page,
         f"{_SESSION}/ledger": versions.ledger_page,
         f"{_SESSION}/evidence": artifact.evidence_page,
+        f"{_SESSION}/excerpts": evidence_pack.session_page,
         f"{_SESSION}/agents": project.agents_page,
         f"{_SESSION}/search": search.search_page,
         f"{_SESSION}/palette": palette.page,

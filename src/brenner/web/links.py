@@ -9,7 +9,7 @@ from brenner.lazy_pattern import lazy_pattern
 HOME, SEARCH, CONNECT, HELP, EVENTS = "/", "/search", "/connect", "/help", "/events"
 PALETTE, GENEALOGY = "/palette", "/genealogy"
 LAB, ENTER, GUEST, ASSETS = "/lab", "/enter", "/guest", "/assets"
-SOURCE = "/source"
+SOURCE, EVIDENCE = "/source", "/evidence"
 # The pages of a session, in the order of their tabs; the first is the session's own address.
 TABS = ("artifact", "thread", "versions", "ledger", "evidence", "agents")
 # Paths of this site, and none that a browser could take for another host
@@ -47,6 +47,21 @@ def source(section: int | None = None, page: int | None = None) -> str:
     """Return the source text, at a section of it."""
     fragment = f"#s{section}" if section is not None else ""
     return _with_query(SOURCE, {"section": section, "page": page}) + fragment
+
+
+def excerpt(thread_id: str, anchor: str) -> str:
+    """Return a record or an excerpt of the evidence pack among those that a session cites."""
+    return f"{session(thread_id, 'excerpts')}#{excerpt_id(anchor)}"
+
+
+def excerpt_id(anchor: str) -> str:
+    """Return the id of an anchor (`EV-001#E1`) on its page."""
+    return anchor.replace("#", "-")
+
+
+def evidence(page: int | None = None) -> str:
+    """Return the evidence pack."""
+    return _with_query(EVIDENCE, {"page": page})
 
 
 def diff(thread_id: str, old: int, new: int, **query: object) -> str:

@@ -29,6 +29,7 @@ from brenner.named_tuple import NamedTuple
 from brenner.persist.git import Persistence, persistence_of, version_digest
 from brenner.protocol.messages import thread_order_key
 from brenner.services.compile import load_readable_source_text, read_project_source
+from brenner.services.evidence import pack_text, readable_pack
 from brenner.services.references import load_graph
 from brenner.services.session_files import read_session_file
 from brenner.services.session_status import LoadedStatus, load_status, update_status
@@ -493,15 +494,22 @@ class Session:
 
     @property
     def lint(self) -> LintReport | None:
-        """The lint report of the latest version. It changes with the source text."""
+        """The lint report of the latest version.
+
+        It changes with the source text and the evidence pack.
+        """
         if not self.history.versions:
             return None
         project = self.workspace.project
         source = read_project_source(project)
         reports = self._of_versions("lint", lambda: LRUCache[LintReport](1))
         return reports.get(
-            source if isinstance(source, str) else None,
-            lambda: lint(self.history.state.artifact, source=load_readable_source_text(project)),
+            (source if isinstance(source, str) else None, pack_text(project)),
+            lambda: lint(
+                self.history.state.artifact,
+                source=load_readable_source_text(project),
+                pack=readable_pack(project),
+            ),
         )
 
     @cached_property

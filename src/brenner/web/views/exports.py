@@ -26,6 +26,7 @@ from brenner.diagnostics.model import RequestError
 from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.model import stored_json
 from brenner.protocol.messages import iso
+from brenner.services.evidence import readable_pack
 from brenner.services.version_store import require_thread_id
 from brenner.services.versions import Target, load_version, version_list_json
 from brenner.session.overview import status_json
@@ -34,7 +35,7 @@ from brenner.web.compare import version_before, version_numbers, version_side
 from brenner.web.layout import session_document, session_or_none
 from brenner.web.rendering import environment, style_sheet, time_in_full
 from brenner.web.request import Document, Download, Page, RequestContext
-from brenner.web.views import artifact, project, versions
+from brenner.web.views import artifact, evidence_pack, project, versions
 from brenner.web.views.versions import items_document
 
 if TYPE_CHECKING:
@@ -253,6 +254,11 @@ def _chapters(context: RequestContext) -> Iterator[tuple[str, str, str, Document
         document = artifact.whole_document(_with_query(context, provenance="1"))
         yield "artifact", "Artifact", artifact.TEMPLATE, document
         yield "evidence", "Evidence", *_page_parts(artifact.evidence_page, context)
+    if readable_pack(context.site.workspace.project):
+        template, document = _page_parts(evidence_pack.session_page, context)
+        if document["records"]:
+            in_file = {"is_file": True, "has_pack": False}
+            yield "excerpts", "Cited sources", template, {**document, **in_file}
     yield "versions", "Versions", "report/versions.html", versions_document(context)
     refused = _page_parts(versions.ledger_page, context, outcome="refused")
     yield "ledger", "Rejected blocks", *refused
