@@ -67,6 +67,7 @@ QUESTIONS = (
     ("mail", "pending"),
     ("refs", "check"),
     ("refs", "graph", THREAD),
+    ("refs", "similar", "proteins are made on a template"),
     ("roster", "show"),
     ("roster", "presets"),
     ("check", "--thread", THREAD),

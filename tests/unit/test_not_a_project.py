@@ -57,6 +57,7 @@ _NEED_MAIL = {
     "evidence check": [],
     "refs graph": [THREAD],
     "refs check": [],
+    "refs similar": ["a gradient"],
     "agent secret": ["BlueLake"],
     "serve": ["--port", "0"],
     "mcp": [],

@@ -30,7 +30,7 @@ from brenner.mail.mailbox import Capability
 from brenner.mail.sealed import check_may_compile
 from brenner.named_tuple import NamedTuple
 from brenner.persist.git import Persistence, persistence_of
-from brenner.protocol.delta.schema import RESEARCH_THREAD
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD
 from brenner.protocol.messages import Message, Trust
 from brenner.protocol.thread_ids import cross_reference
 from brenner.services.persist import (
@@ -592,7 +592,7 @@ class _CompileAttempt:
             version=proposal.number,
             message=None,
             artifact_sha256=proposal.record.artifact_sha256,
-            notes=self._notes(),
+            notes=(*self._notes(), *self._resembling_killed(proposal.artifact)),
             persistence=Persistence("Draft", cross_reference(thread_id).artifact_path),
             **{name: shared[name] for name in shared if name in CompileResult._fields},
         )
@@ -603,6 +603,23 @@ class _CompileAttempt:
         """Return the broken references that the ledger does not report, and unreadable files."""
         reported = reported_in_ledger(ledger, read)
         return unresolved_references(self.workspace, artifact, self.sessions, reported)
+
+    def _resembling_killed(self, artifact: Artifact) -> tuple[Diagnostic, ...]:
+        """Return which new hypotheses resemble a killed one; empty if that cannot be read.
+
+        It depends on other sessions, so it is shown beside the result only (R30).
+        """
+        slate = HYPOTHESIS_SLATE
+        known = {item.id for item in self.history.state.artifact.sections[slate.id]}
+        added = [item for item in artifact.active(slate) if item.id not in known]
+        if not added:
+            return ()
+        from brenner.services.killed_hypotheses import compile_warnings  # reads all sessions
+
+        try:
+            return compile_warnings(self.workspace, self.history.thread_id, artifact, added)
+        except BrennerError:
+            return ()
 
     def _notes(self) -> tuple[Diagnostic, ...]:
         # If the file is newer than the mail, a COMPILED message may be lost.

@@ -44,7 +44,13 @@ from brenner.protocol.messages import (
     parse_message_file,
 )
 from brenner.protocol.thread_ids import is_valid_thread_id, without_id_advice
-from brenner.protocol.validate import Report, check_composed, check_message, check_size
+from brenner.protocol.validate import (
+    Report,
+    adds_hypothesis,
+    check_composed,
+    check_message,
+    check_size,
+)
 from brenner.services.send_checks import (
     certain_thread,
     name_notes,
@@ -62,6 +68,7 @@ if TYPE_CHECKING:
 
     from brenner.mail.mailbox import Mailbox
     from brenner.mail.model import SendResult
+    from brenner.services.preview import MergePreview
 
 
 _TYPES_IN_THREAD = frozenset({KICKOFF.name, COMPILED.name, HANDOFF.name})
@@ -313,12 +320,33 @@ def _preview(
     if message.type != DELTA.name:
         return list(check_other_type(mailbox, message, options.operator, has_block=has_block))
     ahead = preview_merge(mailbox, message, options.operator, options.project)
-    found = list(ahead.violations)
+    found = [*ahead.violations, *_resembling_killed(mailbox, message, report, options, ahead)]
     if ahead.is_all_refused and not options.anyway and not _is_repeated(mailbox, message, options):
         count = len(ahead.entries)
         blocks = "The only block" if count == 1 else f"All {count} blocks"
         found.append(mail_codes.EVERY_BLOCK_REFUSED.at(blocks=blocks))
     return found
+
+
+def _resembling_killed(
+    mailbox: Mailbox, message: Message, report: Report, options: SendOptions, ahead: MergePreview
+) -> tuple[Diagnostic, ...]:
+    """Return which hypotheses of a DELTA resemble a killed one of any session (R30)."""
+    project = options.project
+    if project is None or not adds_hypothesis(report.deltas):
+        return ()
+    from brenner.artifact.state import BlockOutcome
+    from brenner.services.killed_hypotheses import message_warnings  # reads all sessions
+    from brenner.services.workspace import Workspace
+
+    applied = {each.block for each in ahead.entries if each.state is BlockOutcome.APPLIED}
+    return message_warnings(
+        Workspace(mailbox, project, options.operator),
+        message.body,
+        message.thread_id,
+        ahead.artifact,
+        applied if ahead.artifact else None,
+    )
 
 
 def _needs_history(message: Message) -> bool:

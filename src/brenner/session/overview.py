@@ -16,6 +16,7 @@ from brenner import __version__
 from brenner.artifact.model import Artifact, KillRecord, Reference
 from brenner.artifact.state import decode_checked
 from brenner.named_tuple import NamedTuple
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE
 from brenner.protocol.message_types import BLOCKED, CRITIQUE, HANDOFF, QUESTION
 from brenner.protocol.messages import duration_text, iso
 from brenner.protocol.thread_ids import ThreadKind
@@ -58,8 +59,9 @@ class Overview(NamedTuple):
     The counts are of what is open; `errors` are those of lint, None before a version. `position` is
     the number of messages in the thread. `items` are the IDs of all items of the latest version.
     `references` are those of all items, including killed ones. `killed` is who killed which item,
-    and why. `to_correct` are the agents with refused or misplaced blocks that are not corrected
-    yet, `to_answer` the last authors of the items that ask for an answer (R28).
+    and why; `killed_hypotheses` are their IDs, names and claims. `to_correct` are the agents with
+    refused or misplaced blocks that are not corrected yet, `to_answer` the last authors of the
+    items that ask for an answer (R28).
     """
 
     thread_id: str
@@ -90,6 +92,7 @@ class Overview(NamedTuple):
     late_misplaced: int = 0
     unanswered: int = 0
     to_answer: tuple[str, ...] = ()
+    killed_hypotheses: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def needed_misplaced(self) -> int:
@@ -354,6 +357,7 @@ def describe_skipped_threads(count: int) -> str:
 
 # characters; a list keeps the questions of all sessions in memory, and shows one line of each
 _LONGEST_QUESTION = 300
+LONGEST_CLAIM = 2_000  # characters; only their words are compared
 
 
 def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
@@ -394,6 +398,11 @@ def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
         late_misplaced=len(status.late_misplaced),
         unanswered=len(status.unanswered),
         to_answer=tuple(dict.fromkeys(each.agent for each in status.unanswered if each.agent)),
+        killed_hypotheses=tuple(
+            (item.id, item.text("name"), item.text("claim")[:LONGEST_CLAIM])
+            for item in (artifact.sections[HYPOTHESIS_SLATE.id] if version else ())
+            if item.killed
+        ),
     )
 
 
@@ -410,7 +419,9 @@ def _one_line(text: str) -> str:
 
 _FORMAT = f"8 {__version__}"
 _DIGEST_LENGTH = 16
-_TO_CORRECT, _TO_ANSWER = map(Overview._fields.index, ("to_correct", "to_answer"))
+_TO_CORRECT, _TO_ANSWER, _KILLED_HYPOTHESES = map(
+    Overview._fields.index, ("to_correct", "to_answer", "killed_hypotheses")
+)
 _KIND, _PHASE, _AWAITED, _OWED = map(Overview._fields.index, ("kind", "phase", "awaited", "owed"))
 _FIRST_AT, _LAST_AT, _ITEMS, _REFERENCES, _KILLED = map(
     Overview._fields.index, ("first_at", "last_at", "items", "references", "killed")
@@ -516,6 +527,7 @@ def _decode_row(row: list[Any]) -> Overview:
     row[_REFERENCES] = tuple([(item, Reference(*rest)) for item, *rest in row[_REFERENCES]])
     row[_TO_CORRECT], row[_TO_ANSWER] = tuple(row[_TO_CORRECT]), tuple(row[_TO_ANSWER])
     row[_KILLED] = tuple([(item, KillRecord(*rest)) for item, *rest in row[_KILLED]])
+    row[_KILLED_HYPOTHESES] = tuple([(*each,) for each in row[_KILLED_HYPOTHESES]])
     return Overview(*row)
 
 
