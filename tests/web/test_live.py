@@ -93,7 +93,7 @@ def test_nothing_beside_the_connection_moves(opened: Window) -> None:
     live, still = opened.open(AGENTS), opened.open("/connect")
     live.bring_to_front()
     is_live(live)
-    places = [page.locator("#q").bounding_box() for page in (live, still)]
+    places = [page.locator("[data-palette]").bounding_box() for page in (live, still)]
     assert places[0] == places[1]
 
 

@@ -52,9 +52,12 @@ from brenner.web.views import (
     artifact,
     evidence_pack,
     exports,
+    genealogy,
     overview,
+    palette,
     project,
     runs,
+    search,
     thread,
     versions,
 )
@@ -309,7 +312,9 @@ _IMMUTABLE = MappingProxyType(
 PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
     {
         links.HOME: project.page,
-        links.SEARCH: thread.search_page,
+        links.SEARCH: search.search_page,
+        links.PALETTE: palette.page,
+        links.GENEALOGY: genealogy.page,
         links.CONNECT: project.connect_page,
         links.HELP: project.help_page,
         links.SOURCE: project.source_page,
@@ -327,6 +332,8 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         f"{_SESSION}/evidence": artifact.evidence_page,
         f"{_SESSION}/excerpts": evidence_pack.session_page,
         f"{_SESSION}/agents": project.agents_page,
+        f"{_SESSION}/search": search.search_page,
+        f"{_SESSION}/palette": palette.page,
         f"{_SESSION}/runs/{{run}}/{{log}}": runs.log_page,
         f"{_SESSION}/export/{{form}}": exports.page,
     }

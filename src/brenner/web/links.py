@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 from brenner.lazy_pattern import lazy_pattern
 
 HOME, SEARCH, CONNECT, HELP, EVENTS = "/", "/search", "/connect", "/help", "/events"
+PALETTE, GENEALOGY = "/palette", "/genealogy"
 LAB, ENTER, GUEST, ASSETS = "/lab", "/enter", "/guest", "/assets"
 SOURCE, EVIDENCE = "/source", "/evidence"
 # The pages of a session, in the order of their tabs; the first is the session's own address.
@@ -67,9 +68,20 @@ def diff(thread_id: str, old: int, new: int, **query: object) -> str:
     return session(thread_id, "diff", **{"from": old, "to": new}, **query)
 
 
-def search(text: str, before: int | None = None) -> str:
-    """Return the search results, from before a message on."""
-    return _with_query(SEARCH, {"q": text, "before": before})
+def search(text: str | None, before: int | None = None, thread_id: str | None = None) -> str:
+    """Return the search results, from before a message on; of a session if one is given."""
+    query: dict[str, object] = {"q": text, "before": before}
+    return session(thread_id, "search", **query) if thread_id else _with_query(SEARCH, query)
+
+
+def genealogy(page: int = 1) -> str:
+    """Return the genealogy of all sessions, at a page of its table."""
+    return _with_query(GENEALOGY, {"page": page if page > 1 else None})
+
+
+def palette(thread_id: str | None = None) -> str:
+    """Return the palette: all that one can go to, from the pages of a session if one is given."""
+    return session(thread_id, "palette") if thread_id else PALETTE
 
 
 def export(thread_id: str, form: str) -> str:

@@ -82,6 +82,8 @@ from brenner.web.rendering import (
     session_page_links,
 )
 from brenner.web.request import Document, Page, PageResult, RequestContext
+from brenner.web.views.genealogy import item_picture
+from brenner.web.views.resemblance import resembling_killed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -419,6 +421,8 @@ def item_page(context: RequestContext) -> PageResult:
         "named_by_count": len(mentions),
         "critiques": list(_critiques(session, item))[-_MAX_CRITIQUES:] if session else [],
         **_references(context, item),
+        "genealogy": item_picture(context, item.id),
+        "resembles": resembling_killed(context, section, item),
     }
     return Page("pages/item.html", f"{item.id} {item.title}", document)
 
