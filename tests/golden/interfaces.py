@@ -56,6 +56,7 @@ QUESTIONS = (
     ("artifact", "ledger", THREAD),
     ("artifact", "tests", THREAD),
     ("artifact", "lint", THREAD),
+    ("result", "list", THREAD),
     ("artifact", "verify", THREAD),
     ("compile", THREAD, "--dry-run"),
     ("mail", "inbox"),

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 
 from brenner.diagnostics.model import RequestError
 from brenner.services.demo import THREAD as DEMO
@@ -191,7 +192,7 @@ def test_a_project_without_a_source_text_says_how_to_name_one(tmp_path: Path) ->
 
 
 def test_a_note_appears_on_hover_and_with_a_click(browser_page: Window) -> None:
-    page = browser_page.open(f"/sessions/{DEMO}")
+    page = browser_page.open(f"/sessions/{DEMO}/artifact")
     note = page.locator("#note-H1-claim")
     about = note.locator(".about")
     assert not about.is_visible()
@@ -209,7 +210,40 @@ def test_a_note_appears_on_hover_and_with_a_click(browser_page: Window) -> None:
 
 def test_a_note_appears_with_a_tap_and_nothing_scrolls_sideways(browser: Any, site: Show) -> None:
     with window(browser, site.base, PHONE) as phone:
-        page = phone.open(f"/sessions/{DEMO}")
+        page = phone.open(f"/sessions/{DEMO}/artifact")
         page.locator("#note-H1-claim summary").tap()
         page.locator("#note-H1-claim .about").wait_for(state="visible")
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+
+
+def test_the_outline_shows_what_happened_to_each_item(workspace: Workspace) -> None:
+    """Killed, new or changed in this version; each entry leads to its item."""
+    contribute(workspace, ANN, add("Clock"))
+    compiled(workspace)
+    document, page = shown(workspace)
+    states = {item["id"]: item["state"] for each in document["outline"] for item in each["items"]}
+    assert {key: states[key] for key in ("H1", "H2", "H4")} == {
+        "H1": None,
+        "H2": "killed",
+        "H4": "new",
+    }
+    before, _ = shown(workspace, version="2")
+    earlier = {item["id"]: item["state"] for each in before["outline"] for item in each["items"]}
+    assert earlier["H1"] == "changed"
+    first, _ = shown(workspace, version="1")
+    assert {item["state"] for each in first["outline"] for item in each["items"]} == {None}
+    outline = page.partition("data-outline")[2].partition("</nav>")[0]
+    assert '<a href="#H2"><span class="id">H2</span> <s>Lineage</s></a>' in outline
+
+
+def test_a_long_name_covers_nothing_on_a_phone(browser: Browser, site: Show) -> None:
+    """It is cut where there is no room; its whole is in the page."""
+    with window(browser, site.base, (320, 700)) as opened:
+        for tab in ("artifact", "thread?round=1", "ledger", "agents", "diff"):
+            page = opened.open(f"/sessions/{DEMO}/{tab}")
+            page.evaluate(
+                "document.querySelectorAll('.agent').forEach(each => each.lastChild.data ="
+                " ' ANameThatIsMuchLongerThanAnyPhoneIsWideAndThenSome')"
+            )
+            assert page.evaluate("document.documentElement.scrollWidth") <= 320, tab
+            page.close()

@@ -13,7 +13,7 @@ from brenner.web.request import Download
 from brenner.web.views import versions
 from mail_shell import Shell
 from session.workspaces import ANN, BEA, THREAD, contribute
-from web.disputed import NEW, block, compiled, disputed, outcomes
+from web.disputed import NEW, block, compiled, disputed, opened, outcomes
 from web.versions_workspace import HOSTILE, a_session, a_visit, shown
 
 
@@ -182,3 +182,21 @@ def test_what_only_follows_from_a_kill_is_folded(tmp_path: Path) -> None:
     folded = page.split('<details class="folded">')[1].split("</details>")[0]
     assert "<summary>4 items changed only to N/A for H3</summary>" in folded
     assert folded.count('class="change modified"') == 4
+
+
+def test_a_text_of_which_little_is_left_is_a_new_paragraph(tmp_path: Path) -> None:
+    """The old one is struck, the new one is below; an edit is marked word by word."""
+    old = "The gradient of one substance decides where a cell of the disc stands along the axis"
+    new = "Neighbours compare their surfaces, and each cell counts its steps from the border of it"
+    edited = old.replace("one substance", "two substances")
+    workspace = opened(tmp_path / "lab")
+    for claim in (old, edited, new):
+        contribute(workspace, ANN, block("EDIT", "hypothesis_slate", "H1", claim=claim))
+        compiled(workspace)
+    document, page = shown(versions.diff_page, a_visit(workspace, from_="3", to="4"))
+    marks = document["items"][0]["marks"][0]["marks"]
+    assert marks == [{"mark": "removed", "text": edited}, {"mark": "inserted", "text": new}]
+    assert f'<del class="whole">{edited}</del><ins class="whole">{new}</ins>' in page
+    _, page = shown(versions.diff_page, a_visit(workspace, from_="2", to="3"))
+    assert "<del>one" in page
+    assert 'class="whole"' not in page

@@ -169,7 +169,7 @@ def persists(evening: Evening, thread_id: str) -> None:
 def replies(evening: Evening, thread_id: str, question: StoredMessage) -> None:
     """To who asked, from the message in the thread; the ACK is kept for later."""
     page, hand = evening.page, evening.hand
-    page.goto(links.session(thread_id, "thread"))
+    page.goto(links.session(thread_id, "thread", message=question.id))
     evening.press(evening.link("reply", f"#m{question.id}"))
     expect(page.locator("h1")).to_have_text(f"Reply to message {question.id}")
     expect(evening.field("GreenDog")).to_be_checked()

@@ -304,3 +304,29 @@ _FROM_EDGE = """frame => frame.querySelector("tbody th").getBoundingClientRect()
 
 def _height(said: Any) -> float:
     return float(said.evaluate("each => each.getBoundingClientRect().height"))
+
+
+def test_what_separates_comes_first_and_the_rest_says_so() -> None:
+    """Active hypotheses before killed ones; a column that separates nothing is dimmed."""
+    scene = scene_of(
+        prediction("Nothing differs", {"H1": "same", "H2": "same", "H3": "same"}),
+        prediction("Words differ", {"H1": "up", "H2": "down"}),
+        test_block("Declared", {"H1": "up", "H3": "down"}, outcomes={"up": "Up", "down": "Down"}),
+        test_block("Only a killed one differs", {"H1": "same", "H2": "other", "H3": "same"}),
+    )
+    scene.delta(ANN, kill("hypothesis_slate", "H2"))
+    scene.compile()
+    document, page = scene.look(evidence.evidence_page, NAMED)
+    assert [each["id"] for each in document["hypotheses"]] == ["H1", "H3", "H2"]
+    found = [(each["name"], each["separates"]) for each in document["columns"]]
+    assert found[0] == ("Declared", "declared")
+    assert {each for each, how in found if how == "nothing"} == {
+        "Nothing differs",
+        "Words differ",
+        "Only a killed one differs",
+    }
+    cells = [each["outcome"] for each in document["columns"][0]["cells"]]
+    assert cells[:2] == ["up", "down"]
+    assert "<strong>separated</strong>" in page
+    assert page.count('<td class="idle">separates no active hypotheses') == 3
+    assert page.count('class="prediction idle"') == 2

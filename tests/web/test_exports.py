@@ -57,7 +57,7 @@ def test_links_lead_to_places_in_the_file(workspace: Workspace) -> None:
     assert [each for each, times in ids.items() if times > 1] == []
     hrefs = re.findall(r'href="([^"]*)"', text)
     assert [each for each in hrefs if not each.startswith("#") or each[1:] not in ids] == []
-    assert {"#H1", "#v2", "#message-1", "#artifact", "#thread"} <= set(hrefs)
+    assert {"#H1", "#message-1", "#artifact", "#thread"} <= set(hrefs)
 
 
 def test_the_report_is_whole(workspace: Workspace) -> None:

@@ -194,7 +194,8 @@ def test_previews(served: Show, client: Client) -> None:
         assert "<strong>bold</strong>" in part.text
         assert "<html" not in part.text
         whole = client.post(f"{REPLY}/preview", {**hidden, **fields})
-        assert whole.hidden == hidden
+        assert whole.hidden["once"] == hidden["once"]
+        assert whole.hidden["token"] != hidden["token"]  # masked anew
         assert "<strong>bold</strong>" in whole.text
         assert "<script>alert" not in whole.text + part.text
     wrong = client.post(f"{REPLY}/preview", {**hidden, **fields, "to": "Nobody"})

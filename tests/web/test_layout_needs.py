@@ -1,5 +1,6 @@
 """What needs the operator leads somewhere; what to do next is a form where there is one."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import RequestError
 from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
+from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Workspace
 from brenner.web.lab.login import Login
 from brenner.web.rendering import render_html
@@ -45,7 +47,7 @@ def visit(workspace: Workspace, path: str = HERE) -> RequestContext:
 def in_the_lab(workspace: Workspace, path: str = HERE) -> RequestContext:
     """The operator, logged in."""
     site = site_of(workspace, ServeSettings(is_lab=True))
-    return visit(workspace, path)._replace(site=site, login=Login("Operator", "token", "form"))
+    return visit(workspace, path)._replace(site=site, login=Login("Operator", "digest"))
 
 
 def needs(workspace: Workspace) -> dict[str, str]:
@@ -164,3 +166,24 @@ def test_on_a_phone_the_page_comes_before_long(browser: Browser, site: Show) -> 
         assert tab["x"] + tab["width"] <= PHONE[0]
         page.goto(f"{site.base}/sessions/{SHOWN}")
         assert page.locator("#card .statistics").is_visible()
+
+
+def test_actions_that_cannot_be_done_say_why(begun: Workspace) -> None:
+    """Before the first version; and an acknowledgement only if one is owed."""
+    _, page = looked(artifact.page, in_the_lab(begun))
+    actions = page.partition('aria-label="Lab"')[2].partition("</nav>")[0]
+    assert "Persist Artifact: no version yet" in actions
+    assert "Start next round: no version yet" in actions
+    assert "Cancel session</a>" in actions
+    assert "Acknowledge" not in actions
+    write(begun, ANN, "QUESTION: Which", QUESTION)
+    assert "Acknowledge</a>" in looked(artifact.page, in_the_lab(begun))[1]
+
+
+def test_an_ended_session_offers_to_reopen(workspace: Workspace) -> None:
+    assert "Compile: nothing new to compile" in looked(artifact.page, in_the_lab(workspace))[1]
+    compile_thread(workspace, THREAD, CompileOptions(close=True))
+    _, page = looked(artifact.page, in_the_lab(workspace))
+    actions = page.partition('aria-label="Lab"')[2].partition("</nav>")[0]
+    assert f'href="/lab/sessions/{THREAD}/round">Reopen with a new round</a>' in actions
+    assert not re.search("Complete|Cancel|Compile|critique", actions)

@@ -1,6 +1,7 @@
 """The ledger's page: every block is there, and the counts add up."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -225,3 +226,21 @@ def test_hostile_texts() -> None:
     assert "<script>" not in page
     assert "<img" not in page
     assert not set(BIDI) & set(page)
+
+
+def test_blocks_are_told_in_words() -> None:
+    """By message, the newest first; what would be applied, was applied, and was rejected."""
+    scene = played()
+    document, page = look(scene)
+    said = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", page))
+    assert "adds H4 Late" in said
+    assert "added H2 Clock" in said
+    assert "wanted to change H77" in said
+    newest, *_, oldest = (each["message_id"] for each in rows(document))
+    assert page.index(f'id="ledger-{newest}"') < page.index(f'id="ledger-{oldest}"')
+    edit = NO_TARGET.replace("H77", "H1")
+    number = scene.delta(ANN, edit)
+    scene.compile()
+    row = next(each for each in rows(look(scene)[0]) if each["message_id"] == number)
+    assert (row["state"], row["fields"]) == ("applied", ["claim"])
+    assert '/items/H1">H1</a>’s claim' in look(scene)[1]

@@ -3,6 +3,7 @@
 import pytest
 
 from brenner.services.decisions import dismiss
+from brenner.web.views import thread
 from web.mail_scene import ANN, BEA, REFUSED, THREAD, Scene, added
 from web.test_thread_page import look, message
 
@@ -19,6 +20,11 @@ def scene() -> Scene:
     made = Scene()
     made.kickoff(ANN)
     return made
+
+
+def alone(scene: Scene, number: int) -> str:
+    """The page of one message, with all its blocks."""
+    return scene.look(thread.message_page, {"message": str(number)})[1]
 
 
 def test_compiled_by_others(scene: Scene) -> None:
@@ -44,7 +50,7 @@ def test_blocks_before_the_compile(scene: Scene) -> None:
     assert second["violations"][0]["id"] == "INVALID_SECTION"
     assert message(document, number)["block_counts"] == {"applied": 1, "refused": 1, "duplicate": 0}
     assert f'<details class="delta refused" id="m{number}-block-2" open>' in page
-    assert f'<details class="delta applied" id="m{number}-block-1">' in page
+    assert f'<details class="delta applied" id="m{number}-block-1">' in alone(scene, number)
     assert "Use one of <code>research_thread" in page
     assert "expected; not compiled yet" in page
 
@@ -69,10 +75,13 @@ def test_blocks_after_the_compile(scene: Scene) -> None:
     first, second = message(document, number)["blocks"]
     assert (first["state"], first["item_id"], first["version"]) == ("applied", "H1", 1)
     assert (second["state"], second["settled"]) == ("refused", None)
-    assert '<span class="outcome applied">applied as H1</span>' in page
-    assert f'<p class="note">See <a class="id" href="/sessions/{THREAD}/items/H1">H1</a> in' in page
-    assert page.count(">See <") == 1  # where a block is refused there is nothing of it to be seen
-    assert '<span class="mono">ADD Hypotheses</span>' in page
+    whole = alone(scene, number)
+    assert '<span class="outcome applied">applied as H1</span>' in whole
+    assert (
+        f'<p class="note">See <a class="id" href="/sessions/{THREAD}/items/H1">H1</a> in' in whole
+    )
+    assert whole.count(">See <") == 1  # a refused block has no item
+    assert '<span class="mono">ADD Hypotheses</span>' in whole
     assert message(document, number + 1)["blocks"][0]["state"] == "duplicate"
     corrected = scene.delta(ANN, added("Wrong"))
     _, page = look(scene, round="1")
@@ -114,3 +123,40 @@ def test_many_blocks(scene: Scene) -> None:
     assert (len(shown), shown[-1]["block"], shown[-1]["state"]) == (40, 61, "refused")
     assert message(document, number)["blocks_total"] == 61
     assert "21 more blocks are in the <a" in page
+
+
+def edit(section: str, target: str, **payload: str) -> str:
+    """A block that edits some fields."""
+    fields = ", ".join(f'"{key}": "{value}"' for key, value in payload.items())
+    return (
+        f'```delta\n{{"operation": "EDIT", "section": "{section}", "target_id": "{target}", '
+        f'"payload": {{{fields}}}, "rationale": "Better"}}\n```\n'
+    )
+
+
+def test_contributions_are_sentences(scene: Scene) -> None:
+    """Before and after the compile: what was added, changed from what to what, and killed."""
+    first = scene.delta(ANN, added("One"), added("Two"), REFUSED)
+    page = look(scene)[1]
+    assert (
+        f'<strong>added</strong> <a class="id" href="/sessions/{THREAD}/items/H1">H1</a> One'
+        in page
+    )
+    scene.compile()
+    kill = edit("hypothesis_slate", "H2", reason="Refuted").replace("EDIT", "KILL")
+    second = scene.delta(BEA, edit("hypothesis_slate", "H1", claim="It is another"), kill)
+    expected = [
+        {"does": "changed", "item_id": "H1", "old": "It is One", "new": "It is another"},
+        {"does": "killed", "item_id": "H2", "old": "", "new": "Refuted"},
+    ]
+    for _ in range(2):
+        document, page = look(scene, round="2")
+        said = message(document, second)["sentences"]
+        assert [{key: each[key] for key in expected[0]} for each in said] == expected
+        assert "’s claim: <del>It is One</del> → <ins>It is another</ins>" in page
+        scene.compile()
+    told = message(look(scene, round="1")[0], first)["sentences"]
+    assert [(each["does"], each["item_id"], each["new"]) for each in told] == [
+        ("added", "H1", "One"),
+        ("added", "H2", "Two"),
+    ]

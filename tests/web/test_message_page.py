@@ -176,6 +176,7 @@ def test_in_a_browser(browser_page: Window) -> None:
     assert page.url.endswith("/messages/10")
     page.locator("main").get_by_role("link", name="Show in thread").click()
     assert page.url.endswith("?round=1#m10")
+    page.locator("#m10-text > summary").click()
     block = page.locator("#m10-block-1")
     assert not block.locator("pre").is_visible()
     block.locator("summary").click()

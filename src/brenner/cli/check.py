@@ -173,6 +173,10 @@ def _check(name: str, actor: str | None, settings: Settings) -> _CheckedInput:
         from brenner.cli.check_thread import without_needless_advice  # it opens the store
 
         report = without_needless_advice(report, settings)
+    if "EV-" in text:
+        from brenner.cli.check_thread import with_evidence_faults  # it reads the evidence pack
+
+        report = with_evidence_faults(report, text, settings)
     if report.valid and adds_hypothesis(report.deltas):
         from brenner.cli.check_killed import with_resembling_killed  # it reads all sessions
 

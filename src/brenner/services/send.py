@@ -19,7 +19,7 @@ from brenner.diagnostics.codes.messages import (
     PLACEHOLDER_LEFT,
     TEMPLATE_NOT_FILLED_IN,
 )
-from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, worst_first
+from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, RequestError, worst_first
 from brenner.diagnostics.truncate import truncate_for_message
 from brenner.markdown.edits import TextEdit, apply_edits
 from brenner.named_tuple import NamedTuple
@@ -244,8 +244,11 @@ def _check_with_mailbox(
     report = _require_filled_in(report._replace(violations=tuple(kept)))
     report = _check_in_thread(mailbox, message, report, options, lines_before)
     found = list(_mailbox_errors(mailbox, message, lines_before))
-    if found:  # no correction of the text alone helps
-        report = _add_violations(report, found)._replace(corrected=None)
+    cited = [each.moved(lines_before) for each in _evidence_faults(message, options)]
+    if any(each.severity is ERROR for each in (*found, *cited)):
+        report = report._replace(corrected=None)  # no correction of the text alone helps
+    if found or cited:
+        report = _add_violations(report, [*found, *cited])
     if large := size_warning(message.body):
         report = _add_violations(report, [large])
     if not report.valid:
@@ -255,6 +258,14 @@ def _check_with_mailbox(
         *_unknown_citations(mailbox, message, options),
     ]
     return _add_violations(report, [each.moved(lines_before) for each in ahead])
+
+
+def _evidence_faults(message: Message, options: SendOptions) -> Iterator[Diagnostic]:
+    """Yield what a message cites wrongly of the project's evidence pack, if it has one (R31)."""
+    if options.project and options.project.evidence_pack:
+        from brenner.services.evidence import message_faults  # only with an evidence pack
+
+        yield from message_faults(options.project, message)
 
 
 def _check_in_thread(

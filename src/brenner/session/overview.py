@@ -60,7 +60,10 @@ class Overview(NamedTuple):
     the number of messages in the thread. `items` are the IDs of all items of the latest version.
     `references` are those of all items, including killed ones. `killed` is who killed which item,
     and why; `killed_hypotheses` are their IDs, names and claims. `to_correct` are the agents with
-    refused or misplaced blocks that are not corrected yet.
+    refused or misplaced blocks that are not corrected yet, `to_answer` the last authors of the
+    items that ask for an answer (R28). `state` is the state of the argument in one sentence,
+    without a full stop; it and the `conclusion` are those of the latest version, and empty before
+    the first.
     """
 
     thread_id: str
@@ -89,7 +92,11 @@ class Overview(NamedTuple):
     to_correct: tuple[str, ...] = ()
     misplaced: int = 0
     late_misplaced: int = 0
+    unanswered: int = 0
+    to_answer: tuple[str, ...] = ()
     killed_hypotheses: tuple[tuple[str, str, str], ...] = ()
+    state: str = ""
+    conclusion: str = ""
 
     @property
     def needed_misplaced(self) -> int:
@@ -129,7 +136,7 @@ _LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
 class Need(StrEnum):
     """What a session waits for, the most urgent first; the values are stable in the JSON.
 
-    The first nine wait for an operator or agent. The others only show how far the session has
+    The first ten wait for an operator or agent. The others only show how far the session has
     come.
     """
 
@@ -139,6 +146,7 @@ class Need(StrEnum):
     OVERDUE = "overdue"
     REFUSED = "refused"  # blocks that their authors have not corrected
     MISPLACED = "misplaced"  # delta blocks outside DELTA messages
+    UNANSWERED = "unanswered"  # items that a result or an assumption asks about (R28)
     READY = "ready"  # to compile
     LATE = "late"  # blocks that came in after the end, and that only `--reopen` compiles
     HANDOFFS = "handoffs"
@@ -180,6 +188,7 @@ def needs_of(overview: Overview, now: datetime, deadline: timedelta) -> tuple[Ne
         any(is_overdue(each, now, deadline) for each in overview.owed),
         overview.refusals > 0 and not is_over,
         overview.needed_misplaced > 0,
+        overview.unanswered > 0 and not is_over,
         overview.phase is Phase.READY_TO_COMPILE and not overview.is_stopped,
         overview.late > 0,
         overview.handoffs > 0,
@@ -223,6 +232,7 @@ _WAITING_LABELS: dict[Need, tuple[str, ColorRole]] = {
     Need.OVERDUE: ("with overdue ACKs", "attention"),
     Need.REFUSED: ("with rejected blocks", "attention"),
     Need.MISPLACED: ("with blocks in no DELTA", "attention"),
+    Need.UNANSWERED: ("with unanswered results", "attention"),
     Need.READY: ("ready to compile", "positive"),
     Need.LATE: ("with late blocks", "notice"),
     Need.HANDOFFS: ("with handoffs", "notice"),
@@ -254,6 +264,7 @@ def describe_needs(
         Need.OVERDUE: f"{plural(late, 'ACK')} overdue",
         Need.REFUSED: plural(overview.refusals, "rejected block"),
         Need.MISPLACED: plural(misplaced, "block in no DELTA", "blocks in no DELTA"),
+        Need.UNANSWERED: plural(overview.unanswered, "unanswered item"),
         Need.READY: PHASE_LABELS[Phase.READY_TO_COMPILE],
         Need.LATE: plural(overview.late, "late block"),
         Need.HANDOFFS: plural(overview.handoffs, "handoff"),
@@ -389,12 +400,24 @@ def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
         ),
         misplaced=len(status.misplaced),
         late_misplaced=len(status.late_misplaced),
+        unanswered=len(status.unanswered),
+        to_answer=tuple(dict.fromkeys(each.agent for each in status.unanswered if each.agent)),
         killed_hypotheses=tuple(
             (item.id, item.text("name"), item.text("claim")[:LONGEST_CLAIM])
             for item in (artifact.sections[HYPOTHESIS_SLATE.id] if version else ())
             if item.killed
         ),
+        state=_state_of(status, artifact) if version else "",
+        conclusion=_one_line(artifact.research_thread.text("conclusion")) if version else "",
     )
+
+
+def _state_of(status: SessionStatus, artifact: Artifact) -> str:
+    # Not needed if all rows are cached
+    from brenner.artifact.pairs import active_tests, describe_state
+
+    number = status.version.number if status.version else 0
+    return describe_state(artifact, number, active_tests(artifact))
 
 
 def _one_line(text: str) -> str:
@@ -410,7 +433,9 @@ def _one_line(text: str) -> str:
 
 _FORMAT = f"8 {__version__}"
 _DIGEST_LENGTH = 16
-_TO_CORRECT, _KILLED_HYPOTHESES = map(Overview._fields.index, ("to_correct", "killed_hypotheses"))
+_TO_CORRECT, _TO_ANSWER, _KILLED_HYPOTHESES = map(
+    Overview._fields.index, ("to_correct", "to_answer", "killed_hypotheses")
+)
 _KIND, _PHASE, _AWAITED, _OWED = map(Overview._fields.index, ("kind", "phase", "awaited", "owed"))
 _FIRST_AT, _LAST_AT, _ITEMS, _REFERENCES, _KILLED = map(
     Overview._fields.index, ("first_at", "last_at", "items", "references", "killed")
@@ -424,7 +449,7 @@ _TURNS: dict[str, Turn] = {str(each): each for each in Turn}
 _IDENTITY = ("thread_id", "kind", "question", "round", "phase", "version")
 _COUNTS = (
     *("blocked", "questions", "handoffs", "critiques", "refusals", "misplaced"),
-    *("unread", "applies"),
+    *("unanswered", "unread", "applies"),
 )
 
 
@@ -514,7 +539,7 @@ def _decode_row(row: list[Any]) -> Overview:
     row[_LAST_AT] = datetime.fromisoformat(row[_LAST_AT])
     row[_ITEMS] = tuple(row[_ITEMS])
     row[_REFERENCES] = tuple([(item, Reference(*rest)) for item, *rest in row[_REFERENCES]])
-    row[_TO_CORRECT] = tuple(row[_TO_CORRECT])
+    row[_TO_CORRECT], row[_TO_ANSWER] = tuple(row[_TO_CORRECT]), tuple(row[_TO_ANSWER])
     row[_KILLED] = tuple([(item, KillRecord(*rest)) for item, *rest in row[_KILLED]])
     row[_KILLED_HYPOTHESES] = tuple([(*each,) for each in row[_KILLED_HYPOTHESES]])
     return Overview(*row)
@@ -550,6 +575,7 @@ def status_json(status: SessionStatus, now: datetime, deadline: timedelta) -> di
         "handoffs": [*map(open_message_json, status.of_type(HANDOFF.name))],
         "refusals": [refused_block_json(each) for each in status.refusals],
         "misplaced": misplaced_json(status.misplaced),
+        "unanswered": [each.to_json() for each in status.unanswered],
         "settled": [settled_ack_json(each) for each in status.settled],
         "cancelled": cancellation_json(status.cancelled) if status.cancelled else None,
         "unread": status.unread,

@@ -113,15 +113,17 @@ class ResponseBody(NamedTuple):
     headers: Mapping[str, str] = MappingProxyType({})
 
     @classmethod
-    def of(cls, text: str, media_type: str) -> ResponseBody:
-        """Encode a text and compute its ETag."""
+    def of(cls, text: str, media_type: str, identity: str | None = None) -> ResponseBody:
+        """Encode a text and compute its ETag, from `identity` if a part of the text is random."""
         body = text.encode(errors="replace")
-        return cls(body, media_type, f'"{sha256(body).hexdigest()[:32]}"')
+        known = body if identity is None else identity.encode(errors="replace")
+        return cls(body, media_type, f'"{sha256(known).hexdigest()[:32]}"')
 
     def with_gzip(self) -> ResponseBody:
         """Return the same with a gzipped body, if it is large enough.
 
-        Use it only for pages without secrets: the compressed size reveals something of the content.
+        The compressed size reveals something of the content. So a page that reflects a request must
+        not contain a constant secret: form tokens are masked (see `Login.form_token`).
         """
         if len(self.body) < _MIN_GZIP_SIZE:
             return self

@@ -21,6 +21,7 @@ from brenner.protocol.message_types import BLOCKED, COMPILED, CRITIQUE, DELTA, H
 from brenner.protocol.messages import iso
 from brenner.protocol.thread_ids import classify_thread_id
 from brenner.services.compile import load_readable_source_text
+from brenner.services.evidence import readable_pack
 from brenner.services.session_files import read_session_file
 from brenner.services.versions import LoadedVersion, Target, load_version
 from brenner.session.compiled_message import schema_verdict, statistics, third_alternative
@@ -40,6 +41,7 @@ from brenner.session.status_text import (
 )
 from brenner.text import joined, thread_argument
 from brenner.web import links
+from brenner.web.agent_marks import names_by_appearance
 from brenner.web.messages import thread_address
 
 if TYPE_CHECKING:
@@ -107,7 +109,7 @@ _NOTHING_TO_DO = "Nothing to do now. New messages appear here by themselves."
 # An agent waits for these
 _URGENT_KINDS = (
     *("stopped", "blocked", "question", "overdue", "refused", "misplaced"),
-    "no_kickoff",
+    *("unanswered", "no_kickoff"),
 )
 
 
@@ -148,7 +150,7 @@ def _attention_link(session: Session, each: Attention) -> str:
     if each.kind in _LISTS:
         tab, query, fragment = _LISTS[each.kind]
         return links.session(thread_id, tab, **query) + fragment
-    if len(each.messages) + len(each.items) == 1:
+    if len(each.messages) + len(each.items) == 1 or each.kind == "unanswered":
         return _single_link(session, each)
     if each.items:
         return links.session(thread_id, "artifact", section=ADVERSARIAL_CRITIQUE.id)
@@ -184,7 +186,7 @@ def _step_pages(session: Session, step: NextStep) -> Iterator[tuple[str, str]]:
     if step.does == "verify":
         yield links.session(thread_id, "versions", verify=1), "Verify"
     elif step.does == "read":
-        tab, words = ("", "Artifact") if session.history.versions else ("thread", "Thread")
+        tab, words = ("artifact", "Artifact") if session.history.versions else ("thread", "Thread")
         yield links.session(thread_id, tab), words
     elif step.message_id is not None:
         there = thread_address(session, step.message_id) or links.message(step.message_id)
@@ -300,6 +302,8 @@ def session_document(context: RequestContext) -> Document:
     return {
         **_truncate_lists(status_json(status, context.now, project.ack_deadline)),
         "source": "mail",
+        "operator": project.operator,
+        "appearance": list(session.cached(names_by_appearance)),
         "stands": _phase_line(status),
         "tabs": _tabs(session),
         "rail": session.cached(rail),
@@ -413,7 +417,7 @@ def _file_document(context: RequestContext, loaded: LoadedVersion) -> Document:
     """Return the same keys as far as a file has them."""
     project, thread_id = context.site.workspace.project, context.thread_id
     artifact, metadata = loaded.artifact, loaded.artifact.metadata
-    report = lint(artifact, source=load_readable_source_text(project))
+    report = lint(artifact, source=load_readable_source_text(project), pack=readable_pack(project))
     return {
         "thread_id": thread_id,
         "kind": classify_thread_id(thread_id).value,
@@ -426,8 +430,13 @@ def _file_document(context: RequestContext, loaded: LoadedVersion) -> Document:
         "first_at": metadata.created_at,
         "last_at": metadata.updated_at or metadata.compiled_at,
         "source": "file",
+        "operator": project.operator,
+        "appearance": list(metadata.contributors),
         "stands": "saved file only",
-        "tabs": [_tab(thread_id, "artifact", sum(statistics(artifact).values()))],
+        "tabs": [
+            _tab(thread_id, "overview", None),
+            _tab(thread_id, "artifact", sum(statistics(artifact).values())),
+        ],
         "rail": {"rounds": [], "earlier": None},
         "card": {
             **artifact_card(artifact, report),

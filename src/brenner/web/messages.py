@@ -31,6 +31,7 @@ from brenner.session.versions import ignored_blocks_in
 from brenner.text import cut
 from brenner.web import links
 from brenner.web.compare import version_before
+from brenner.web.contributions import sentences
 from brenner.web.markdown import MAX_COST, plain_words, typeset_cost
 
 if TYPE_CHECKING:
@@ -401,6 +402,7 @@ class MessageDocuments:
             "replies_total": len(answers),
             "settles": [self._link(each) for each in stored.acknowledges],
             **blocks,
+            "sentences": sentences(session, blocks["blocks"]) if stored.type == DELTA.name else [],
             "faults": [*([rejected.to_json()] if rejected else []), *blocks["faults"]],
             **self._text(stored, blocks["blocks"]),
             "address": thread_address(session, stored.id),
@@ -484,6 +486,7 @@ def document_without_session(mailbox: Mailbox, stored: StoredMessage) -> dict[st
         "blocks": [],
         "blocks_total": 0,
         "block_counts": {},
+        "sentences": [],
         "faults": [],
         **_text(stored, ON_ITS_OWN_PAGE.body, 0),
     }

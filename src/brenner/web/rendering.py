@@ -10,10 +10,10 @@ import tomllib
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
+from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
-from zlib import crc32
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from markupsafe import Markup, escape
@@ -31,6 +31,7 @@ from brenner.protocol.messages import exact_time, relative_time
 from brenner.services.run_summary import clock_text, tokens_text
 from brenner.text import cut, did_you_mean, plural, short_commit, thread_argument
 from brenner.web import links
+from brenner.web.agent_marks import AgentMarks
 from brenner.web.cache import ResponseBody
 from brenner.web.markdown import html_parts, markdown
 from brenner.web.messages import own_sections, pretty_json
@@ -95,8 +96,7 @@ def form_words(text: str) -> str:
 # Template filters. A filter that returns Markup has escaped all untrusted text.
 
 
-_TINTS, _LETTER_TINTS = 12, 6
-_INITIALS = 2
+_LETTER_TINTS = 6
 _MAX_CHART_NAME = 44
 MAX_BARS = 12  # of a chart
 
@@ -171,17 +171,25 @@ def time_in_full(at: str | datetime | None) -> str:
     return exact_time(moment).replace("T", " ").replace("Z", " UTC") if moment else ""
 
 
-def tint(name: str) -> int:
-    """Return the number of the tint of an agent, the same everywhere."""
-    return crc32(name.encode(errors="replace")) % _TINTS
+@pass_context
+def tint(context: Context, name: str) -> str:
+    """Return the CSS classes of the colour of an agent on this page."""
+    marks: AgentMarks = context["marks"]
+    return marks.of(name).css
 
 
-def initials(name: str) -> str:
-    """Return `BL` for BlueLake, the first letters for a name without capitals."""
-    letters = [each for each in name if each.isalnum()]
-    capitals = [each for each in letters if each.isupper()]
-    found = capitals if len(capitals) >= _INITIALS else letters
-    return "".join(found[:_INITIALS]).upper() or "?"
+@pass_context
+def agent_initials(context: Context, name: str) -> str:
+    """Return the initials of an agent, which no other agent of the page has."""
+    marks: AgentMarks = context["marks"]
+    return marks.of(name).initials
+
+
+def marks_of(document: Document) -> AgentMarks:
+    """Return the marks of the agents of a page, by their order of appearance in its session."""
+    session = document.get("session")
+    shown = session if isinstance(session, dict) else {}
+    return AgentMarks(shown.get("appearance", ()), shown.get("operator", ""))
 
 
 def type_colour(message_type: str | None) -> str:
@@ -294,7 +302,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "when": time_with_age,
         "exactly": time_in_full,
         "tint": tint,
-        "initials": initials,
+        "initials": agent_initials,
         "role": type_colour,
         "words": spaced,
         "section": section_name,
@@ -338,14 +346,16 @@ _STYLE = (
     "live",
     "frame",
     "home",
+    "overview",
     "artifact",
     "thread",
     "versions",
     "evidence",
     "lab",
+    "find",
     "print",
 )
-_SCRIPTS = ("live", "keys", "forms")
+_SCRIPTS = ("theme", "page", "live", "keys", "palette", "forms")
 _HTMX = "vendor/htmx-4.0.0.min.js"
 _DIGEST_DIGITS = 16
 
@@ -403,6 +413,7 @@ def render_html(page: Page, context: RequestContext) -> str:
     return template.render(
         title=page.title,
         page=page.document,
+        marks=marks_of(page.document),
         is_live=page.is_live,
         place=context.site.reading.cursor,
         site=context.site.about,
@@ -411,10 +422,21 @@ def render_html(page: Page, context: RequestContext) -> str:
         is_guest=context.guest_of is not None,
         is_stranger=context.guest_of == frozenset(),
         guest_sessions=sorted(context.guest_of or ()),
+        palette_of=_palette_session(page, context),
         path=context.path,
         asked=context.query,
         now=context.now,
     )
+
+
+def _palette_session(page: Page, context: RequestContext) -> str | None:
+    """Return the session of which the palette offers the pages; a guest has at least one."""
+    session = page.document.get("session")
+    thread_id = session["thread_id"] if isinstance(session, dict) else None
+    found = thread_id or context.parameters.get("thread") or page.document.get("thread_id")
+    if found is None or page.status != HTTPStatus.OK or not context.may_see(str(found)):
+        return min(context.guest_of, default=None) if context.guest_of else None
+    return str(found)
 
 
 # Paging of long lists

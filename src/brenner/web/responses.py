@@ -19,6 +19,7 @@ from brenner.diagnostics.codes import web as web_codes
 from brenner.diagnostics.model import BrennerError, Diagnostic, UnavailableError
 from brenner.text import escape_control_lines
 from brenner.web.cache import GZIP, ResponseBody, accepts_gzip
+from brenner.web.form_tokens import without_tokens
 from brenner.web.rendering import render_html
 from brenner.web.request import (
     JSON_TYPE,
@@ -58,7 +59,8 @@ def to_response(result: PageResult, request: Request, context: RequestContext) -
     elif isinstance(result, Download):
         response = body_response(download_body(result), request)
     else:
-        response = body_response(render_body(result, request, context), request, result.status)
+        body = render_body(result, request, context).with_gzip()
+        response = body_response(body, request, result.status)
     for cookie in () if isinstance(result, Download) else result.cookies:
         set_cookie(response, cookie, is_secure=is_https(request))
     return response
@@ -89,7 +91,9 @@ def render_body(page: Page, request: Request, context: RequestContext) -> Respon
         return ResponseBody.of(
             json.dumps(page.document, ensure_ascii=False, indent=1) + "\n", JSON_TYPE
         )
-    return ResponseBody.of(render_html(page, context), "text/html; charset=utf-8")
+    html = render_html(page, context)
+    identity = without_tokens(html) if context.login else None
+    return ResponseBody.of(html, "text/html; charset=utf-8", identity)
 
 
 def body_response(text: ResponseBody, request: Request, status: int = HTTPStatus.OK) -> Response:

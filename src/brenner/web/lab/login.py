@@ -19,6 +19,7 @@ from brenner.diagnostics.model import RequestError, UnavailableError
 from brenner.mail.mailbox import Capability
 from brenner.services.identity import matches_digest, operator_digest, secret_digest
 from brenner.web.auth import LoginThrottle
+from brenner.web.form_tokens import masked, unmasked
 from brenner.web.lab.actions import IdempotencyKeys
 from brenner.web.request import CSRF_FIELD
 
@@ -36,16 +37,28 @@ _MAX_LOGINS = 50
 
 
 class Login:
-    """A login of the operator. `form_token` is the CSRF token of its forms.
+    """A login of the operator, with the CSRF token of its forms.
 
     `digest` is the digest of the secret that was shown. If the secret changes, the login ends.
     """
 
-    def __init__(self, operator: str, form_token: str = "", digest: str = "") -> None:
+    def __init__(self, operator: str, digest: str = "") -> None:
         self.operator = operator
-        self.form_token = form_token or secrets.token_urlsafe(_TOKEN_BYTES)
+        self._token = secrets.token_bytes(_TOKEN_BYTES)
         self.digest = digest
         self.once = IdempotencyKeys()
+
+    @property
+    def form_token(self) -> str:
+        """The CSRF token, masked with fresh random bytes.
+
+        So the size of a compressed page reveals nothing of it (BREACH).
+        """
+        return masked(self._token)
+
+    def is_own_token(self, given: str) -> bool:
+        """Return whether a form token is of this login, whatever its mask."""
+        return hmac.compare_digest(unmasked(given), self._token)
 
 
 def _cookie_digest(cookie: str) -> str:
@@ -141,8 +154,7 @@ class LabAuth:
 
     def check_form(self, login: Login, form: Mapping[str, str]) -> None:
         """Raise RequestError if the CSRF token of a form is not of this login."""
-        given = form.get(CSRF_FIELD, "").encode(errors="surrogatepass")
-        if not hmac.compare_digest(given, login.form_token.encode()):
+        if not login.is_own_token(form.get(CSRF_FIELD, "")):
             raise RequestError(codes.FORGED_FORM.at())
 
     def _check_secret(self, secret: str, address: str) -> str:

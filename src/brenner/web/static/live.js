@@ -128,6 +128,7 @@
       location.reload();
       return;
     }
+    document.dispatchEvent(new CustomEvent("brenner:refreshing", {detail: fresh}));
     for (const [now, then] of pairs) {
       if (now) htmx.swap({text: then.outerHTML, target: now, sourceElement: now, swap: "outerMorph"});
     }
@@ -183,6 +184,15 @@
   // A run in progress changes without mail.
   function followRun() {
     if (document.querySelector("[data-runs='running']")) want();
+  }
+
+  // Before there was an overview, the artifact had its address: an old link such as `#T2` names an
+  // item that is only in the artifact.
+  const artifact = document.querySelector("main[data-artifact]")?.dataset.artifact;
+  const anchor = location.hash.slice(1);
+  if (artifact && anchor && !document.getElementById(anchor)) {
+    location.replace(`${artifact}#${anchor}`);
+    return;
   }
 
   setInterval(keepTimes, TIMES_MS);

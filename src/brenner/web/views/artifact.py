@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from brenner.artifact.diff import field_label
 from brenner.artifact.evidence import (
@@ -39,6 +39,7 @@ from brenner.diagnostics.model import RequestError
 from brenner.lint.linter import LintReport, lint
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import (
+    ADD,
     DISCRIMINATIVE_TESTS,
     HYPOTHESIS_SLATE,
     MOST_SCORE,
@@ -55,6 +56,7 @@ from brenner.protocol.thread_ids import cross_reference
 from brenner.services.agent_task import find_part
 from brenner.services.blame import blame_row_json, item_blame_rows
 from brenner.services.compile import load_readable_source_text
+from brenner.services.evidence import items_citing, readable_pack
 from brenner.services.identity import message_trust
 from brenner.services.versions import LoadedVersion, Target, load_version
 from brenner.session.genealogy import SECTION_LABELS, Direction, relation_text
@@ -80,6 +82,8 @@ from brenner.web.rendering import (
     session_page_links,
 )
 from brenner.web.request import Document, Page, PageResult, RequestContext
+from brenner.web.views.genealogy import item_picture
+from brenner.web.views.resemblance import resembling_killed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -131,8 +135,9 @@ def shown_version(context: RequestContext) -> ShownVersion | None:
     latest = session.history.number if session and session.history.versions else None
     is_latest = latest in (None, loaded.number)
     report = session.lint if session and is_latest and loaded.source == "mail" else None
-    source = load_readable_source_text(context.site.workspace.project)
-    report = report or lint(loaded.artifact, source=source)
+    project = context.site.workspace.project
+    source = load_readable_source_text(project)
+    report = report or lint(loaded.artifact, source=source, pack=readable_pack(project))
     state = loaded.state or State(loaded.artifact)
     annotations = VersionAnnotations(
         context.thread_id,
@@ -174,6 +179,7 @@ def _document_before_first(context: RequestContext) -> Document:
         "stopped": status.compile_blocker.to_json() if status.compile_blocker else None,
         "command": f"brenner compile {thread_argument(context.thread_id)}",
         "sections": [],
+        "outline": [],
         "addresses": {},
     }
 
@@ -202,13 +208,18 @@ def _document(
     )
     on_page = {item.id for item in items}
     known = item_ids(version.artifact)
+    shown = [
+        _section_document(context, version._replace(annotations=annotations), layout, found, some)
+        for layout, found, some in sections
+    ]
+    previous = _previous_version(context, version)
     return {
         "session": session_document(context),
         **version_document(version),
         "compiled_at": metadata.compiled_at,
         "compiled_by": metadata.compiled_by,
         "status": metadata.status,
-        "previous": _previous_version(context, version),
+        "previous": previous,
         "provenance": context.query.get("provenance") == "1",
         "section": _requested_section(context),
         "notes": [each.to_json() for each in loaded.notes],
@@ -221,14 +232,39 @@ def _document(
         "conflicts": [each.to_json() for some in annotations.conflicts.values() for each in some][
             :_MAX_CONFLICTS
         ],
-        "sections": [
-            _section_document(
-                context, version._replace(annotations=annotations), layout, found, some
-            )
-            for layout, found, some in sections
-        ],
+        "sections": shown,
+        "outline": [_outline(each, loaded.number if previous else None) for each in shown],
         "addresses": item_addresses(context, annotations, items, known, on_page),
     }
+
+
+def _outline(section: Mapping[str, Any], number: int | None) -> Document:
+    """Return the items of a section on the page, each with its state in this version.
+
+    `number` is None for the first version, in which everything is new.
+    """
+    return {
+        "id": section["id"],
+        "items": [
+            {key: item[key] for key in ("id", "anchor", "title")} | {"state": _state(item, number)}
+            for item in section["items"]
+        ],
+        "more": section["more"],
+    }
+
+
+def _state(item: Mapping[str, Any], number: int | None) -> str | None:
+    """Return `killed`, or whether the version has added or changed the item."""
+    if item["killed"]:
+        return "killed"
+    entries = [entry for field in item["fields"] for entry in field["entries"]]
+    heading = item["heading"]
+    if number is None:
+        return None
+    if heading and heading["version"] == number and heading["operation"] == ADD:
+        return "new"
+    is_changed = any(entry["version"] == number for entry in (*entries, *filter(None, [heading])))
+    return "changed" if is_changed else None
 
 
 def version_document(version: ShownVersion) -> dict[str, object]:
@@ -385,6 +421,8 @@ def item_page(context: RequestContext) -> PageResult:
         "named_by_count": len(mentions),
         "critiques": list(_critiques(session, item))[-_MAX_CRITIQUES:] if session else [],
         **_references(context, item),
+        "genealogy": item_picture(context, item.id),
+        "resembles": resembling_killed(context, section, item),
     }
     return Page("pages/item.html", f"{item.id} {item.title}", document)
 
@@ -512,6 +550,8 @@ def _reference(
 _EVIDENCE_TAB = "evidence"
 _COLUMNS_PER_PAGE, _ROWS_PER_PAGE, _MAX_PAIRS, _MAX_TESTS = 20, 100, 40, 100
 _MAX_OUTCOME, _MAX_TITLE = 1_000, 200
+_TWO = 2  # groups, from which on a column separates
+_SEPARATIONS = ("declared", "worded", "nothing", "killed")  # the most telling columns first
 _KINDS: Mapping[Section, str] = MappingProxyType(
     {PREDICTIONS_TABLE: "prediction", DISCRIMINATIVE_TESTS: "test"}
 )
@@ -529,9 +569,31 @@ def evidence_page(context: RequestContext) -> PageResult:
     }
     if loaded:
         matrix = evidence_matrix(loaded.artifact)
-        document |= _evidence(context, matrix, {"version": number})
+        document |= _evidence(context, _most_telling_first(matrix), {"version": number})
+        document["cites_evidence"] = bool(items_citing(loaded.artifact))
         document["next_tests"] = _next_tests(next_tests(matrix))
     return Page("pages/evidence.html", "Evidence", document)
+
+
+def _most_telling_first(found: EvidenceMatrix) -> EvidenceMatrix:
+    """Return the matrix with active hypotheses first, and first the columns that separate them."""
+    order = sorted(range(len(found.hypotheses)), key=lambda at: not found.hypotheses[at].is_active)
+    columns = sorted(found.columns, key=lambda each: _SEPARATIONS.index(_separates(each, found)))
+    return found._replace(
+        hypotheses=tuple(found.hypotheses[at] for at in order),
+        columns=tuple(
+            each._replace(cells=tuple(each.cells[at] for at in order)) for each in columns
+        ),
+    )
+
+
+def _separates(column: EvidenceColumn, found: EvidenceMatrix) -> str:
+    """Return how a column separates active hypotheses: as declared, by wording, or not."""
+    if not column.item.is_active:
+        return "killed"
+    if len(groups_by_letter(column, found.hypotheses)) < _TWO:
+        return "nothing"
+    return "declared" if column.has_declared_outcomes else "worded"
 
 
 def _evidence(
@@ -591,6 +653,7 @@ def _column(column: EvidenceColumn, found: EvidenceMatrix, rows: ListPage) -> Do
             for cell in rows.slice(column.cells)
         ],
         "declares_outcomes": column.has_declared_outcomes,
+        "separates": _separates(column, found),
         "groups": {
             letter: list(ids[:_MAX_PAIRS])
             for letter, ids in groups_by_letter(column, found.hypotheses).items()

@@ -5,17 +5,14 @@ search.
 from __future__ import annotations
 
 from collections import Counter
-from http import HTTPStatus
 from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from brenner.diagnostics.model import Diagnostic, RequestError, Summary
-from brenner.mail.model import SearchPage, next_before, stored_json
-from brenner.mail.search import ExcerptPart, Query, excerpt, highlight, parse_query
+from brenner.diagnostics.model import RequestError
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import KICKOFF
-from brenner.protocol.messages import StoredMessage, render_message_file
+from brenner.protocol.messages import StoredMessage, iso, render_message_file
 from brenner.protocol.thread_ids import is_valid_thread_id
 from brenner.web import links
 from brenner.web.layout import session_document
@@ -35,16 +32,15 @@ from brenner.web.rendering import list_page_document, requested_page
 from brenner.web.request import Document, Download, Page, PageResult, Redirect, RequestContext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from brenner.services.workspace import Workspace
     from brenner.session.participants import ThreadRound
     from brenner.web.sessions import Session
 
-TREE, TIME = "tree", "time"
+TREE, TIME, OLDEST = "tree", "time", "oldest"
 NO_TYPE = "mail"  # value of `?type=` for mail without a protocol type
 _MAX_CHOICES = 40
-_MAX_ROUNDS = 12
+_MAX_ROUNDS, _MAX_FOLDED = 12, 40
 
 
 class _ThreadFilter(NamedTuple):
@@ -55,6 +51,12 @@ class _ThreadFilter(NamedTuple):
     type: str | None
     agent: str | None
     is_tree: bool
+    is_oldest_first: bool = False
+
+    @property
+    def order(self) -> str | None:
+        """The value of `?order=`, None for the newest first."""
+        return TREE if self.is_tree else OLDEST if self.is_oldest_first else None
 
     def link(self, **other: object) -> str:
         """Return the address of this filter with some parameters changed."""
@@ -62,7 +64,7 @@ class _ThreadFilter(NamedTuple):
             "round": self.round,
             "type": self.type,
             "agent": self.agent,
-            "order": TREE if self.is_tree else None,
+            "order": self.order,
         }
         return links.session(self.thread_id, "thread", **(query | other))
 
@@ -96,8 +98,13 @@ def page(context: RequestContext) -> PageResult:
         "thread_id": session.thread_id,
         "round": thread_filter.round,
         "order": TREE if thread_filter.is_tree else TIME,
-        "orders": {TIME: thread_filter.link(order=None), TREE: thread_filter.link(order=TREE)},
+        "newest_first": thread_filter.order is None,
+        "orders": {
+            name: thread_filter.link(order=None if name == TIME else name)
+            for name in (TIME, OLDEST, TREE)
+        },
         "rounds": _round_links(session, thread_filter),
+        **_open_and_folded(session, thread_filter, is_asked="round" in context.query),
         "filters": {name: _choices(session, thread_filter, name) for name in _COUNTS},
         "all": links.session(session.thread_id, "thread"),
         "fits": _fits_on_page(session),
@@ -118,8 +125,8 @@ def _requested_filter(context: RequestContext, session: Session) -> _ThreadFilte
     number = context.query_number("round")
     if number is None and not (name or agent or _fits_on_page(session)):
         number = session.rounds[-1].number
-    is_tree = context.query.get("order") == TREE
-    return _ThreadFilter(session.thread_id, number, name, agent, is_tree)
+    order = context.query.get("order")
+    return _ThreadFilter(session.thread_id, number, name, agent, order == TREE, order == OLDEST)
 
 
 def _fits_on_page(session: Session) -> bool:
@@ -191,6 +198,34 @@ def _round_link(each: ThreadRound, thread_filter: _ThreadFilter) -> Document:
         "messages": len(each.messages),
         "is_chosen": each.number == thread_filter.round,
         "address": thread_filter.link(round=each.number),
+    }
+
+
+def _open_and_folded(
+    session: Session, thread_filter: _ThreadFilter, *, is_asked: bool
+) -> dict[str, object]:
+    """Return the round that the page shows in full, and the others, which are a line each.
+
+    The newest one is open, unless the reader asked for a round, a filter or the tree.
+    """
+    if is_asked or thread_filter.type or thread_filter.agent or thread_filter.is_tree:
+        return {"open_round": None, "folded": []}
+    *older, newest = session.rounds
+    shown = (
+        older[-_MAX_FOLDED:] if thread_filter.is_oldest_first else older[: -_MAX_FOLDED - 1 : -1]
+    )
+    return {
+        "open_round": newest.number,
+        "folded": [_folded_round(each, thread_filter) for each in shown],
+    }
+
+
+def _folded_round(each: ThreadRound, thread_filter: _ThreadFilter) -> Document:
+    return {
+        **_round_link(each, thread_filter),
+        "agents": list(dict.fromkeys(stored.message.sender for stored in each.messages)),
+        "types": dict(Counter(map(_type, each.messages))),
+        "at": iso(each.messages[-1].at),
     }
 
 
@@ -275,89 +310,3 @@ def _adjacent_messages(session: Session, message_id: int) -> Mapping[str, object
         "previous": links.message(numbers[index - 1]) if index else None,
         "next": links.message(following[0]) if following else None,
     }
-
-
-# The page `/search`, latest message first
-
-
-_MAX_FOUND = 50
-_NO_RESULTS: SearchPage = SearchPage((), has_more=False)
-
-
-def search_page(context: RequestContext) -> PageResult:
-    """Return the search results, or the errors of the query beside its field."""
-    text = context.query.get("q", "")
-    if not text.strip():
-        return _results_page(context, text, _results_document(_NO_RESULTS, Query(), text))
-    query = parse_query(text)
-    if not isinstance(query, Query):
-        return _results_page(context, text, _invalid_query(query))
-    try:
-        found = _search(context.site.workspace, query, context.query_number("before"))
-    except RequestError as refused:
-        return _results_page(context, text, _invalid_query((refused.diagnostic,)))
-    return _results_page(context, text, _results_document(found, query, text))
-
-
-def _results_page(context: RequestContext, text: str, found: Document) -> Page:
-    """Return the page. It is not live, so that results do not move while they are read."""
-    document = {
-        "query": text,
-        "operator": context.site.workspace.project.operator,
-        **_results_document(_NO_RESULTS, Query(), ""),
-        **found,
-    }
-    status = HTTPStatus.OK if document["valid"] else HTTPStatus.BAD_REQUEST
-    title = f"Search: {text.strip()}" if text.strip() else "Search"
-    return Page("pages/search.html", title, document, status, is_live=False)
-
-
-def _search(workspace: Workspace, query: Query, before: int | None) -> SearchPage:
-    """Search the mail. Only inbox filters need a reader, who is the operator here."""
-    asks_reader = query.is_unread or query.needs_ack
-    if asks_reader and workspace.is_new_operator:
-        return _NO_RESULTS
-    reader = workspace.project.operator if asks_reader else None
-    return workspace.mailbox.search(query, reader=reader, limit=_MAX_FOUND, before=before)
-
-
-def _results_document(found: SearchPage, query: Query, text: str) -> Document:
-    following = next_before(found.messages, has_more=found.has_more)
-    return {
-        "valid": True,
-        "violations": [],
-        "messages": [_result_document(each, query) for each in found.messages],
-        "asks_operator": query.is_unread or query.needs_ack,
-        "has_more": found.has_more,
-        "next_before": following,
-        "next": links.search(text, following) if following else None,
-    }
-
-
-def _invalid_query(violations: tuple[Diagnostic, ...]) -> Document:
-    return {
-        "valid": False,
-        "summary": Summary.of(violations)._asdict(),
-        "violations": [each.to_json() for each in violations],
-    }
-
-
-def _result_document(stored: StoredMessage, query: Query) -> Document:
-    """Return the stable JSON of a message, with the found words in place of its body.
-
-    `marked` is the subject without its type, which is shown before it.
-    """
-    message = {name: value for name, value in stored_json(stored).items() if name != "body"}
-    subject, name = stored.message.subject, stored.type
-    if name is not None:
-        subject = subject[len(name) :] if subject.startswith(name) else f" {subject}"
-    return {
-        **message,
-        "in_session": is_valid_thread_id(stored.message.thread_id),
-        "marked": _parts(highlight(subject, query.phrases)),
-        "excerpt": _parts(excerpt(stored.message.body, query.phrases)),
-    }
-
-
-def _parts(parts: Iterable[ExcerptPart]) -> list[Document]:
-    return [{"text": text, "found": is_match} for text, is_match in parts]

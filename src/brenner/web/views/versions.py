@@ -28,10 +28,18 @@ from brenner.artifact.model import LAYOUT_BY_SECTION, Artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.serialize import diff_json, item_change_json
 from brenner.artifact.state import BlockOutcome, Conflict, Entry, count_outcomes
-from brenner.artifact.text_diff import line_spans, side_by_side, split_lines, unified_diff
+from brenner.artifact.text_diff import (
+    Mark,
+    TextSpan,
+    line_spans,
+    side_by_side,
+    split_lines,
+    unified_diff,
+)
 from brenner.diagnostics.model import worst_first
 from brenner.markdown.blocks import parse_blocks
 from brenner.protocol.delta.parse import is_delta_fence
+from brenner.protocol.delta.schema import EDIT
 from brenner.protocol.grammar import VERSION
 from brenner.protocol.message_types import DELTA
 from brenner.protocol.messages import iso
@@ -55,6 +63,7 @@ from brenner.web.compare import (
     version_numbers,
     version_side,
 )
+from brenner.web.contributions import changed_fields
 from brenner.web.items import conflicts_by_item
 from brenner.web.layout import session_document
 from brenner.web.messages import NOT_REPEATED, repeated_blocks
@@ -195,10 +204,33 @@ def _marks_document(change: ItemChange, conflicts: Iterable[Conflict]) -> dict[s
     return {
         "heading": LAYOUT_BY_SECTION[change.section].heading,
         "marks": [
-            {"label": label, "marks": marks_json(marks), "conflict": disputed.get(label)}
+            {
+                "label": label,
+                "marks": marks_json(replaced_spans(marks)),
+                "conflict": disputed.get(label),
+            }
             for label, marks in item_spans(change)
         ],
     }
+
+
+_LEAST_SHARE = 0.5  # of a text that is left, or it counts as replaced
+
+
+def replaced_spans(marks: TextSpans) -> TextSpans:
+    """Return the old and the new text as wholes if less than half of the words are left.
+
+    Words of both that alternate are hard to read.
+    """
+    old, new = (
+        "".join(span.text for span in marks if span.mark is not other)
+        for other in (Mark.INSERTED, Mark.REMOVED)
+    )
+    left = sum(len(span.text) for span in marks if span.mark is Mark.SAME)
+    is_edited = left >= _LEAST_SHARE * max(len(old), len(new))
+    if is_edited or old == new or not (old and new):
+        return marks
+    return TextSpan(Mark.REMOVED, old), TextSpan(Mark.INSERTED, new)
 
 
 def marks_json(marks: TextSpans) -> list[dict[str, str]]:
@@ -520,6 +552,9 @@ def _row_document(session: Session, version: int | None, entry: Entry) -> dict[s
         "version": version,
         "trust": None,
         "says": describe_block(entry),
+        "fields": changed_fields(session, entry.message_id, entry.block)
+        if entry.operation == EDIT
+        else [],
         "outcome": describe_outcome(entry, is_read=version is not None),
         "settled": {"how": settled[0], "message_id": settled[1]} if settled else None,
     }
