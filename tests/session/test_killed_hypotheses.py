@@ -184,7 +184,7 @@ def test_without_the_package_words_alone_decide(
 ) -> None:
     killed_idea(place)
     place.start(SECOND)
-    monkeypatch.setattr(killed_hypotheses, "load_text_vectors", lambda: None)
+    monkeypatch.setattr(killed_hypotheses, "_load_vectors", lambda: None)
     assert checked(place, SECOND, again())
     similar = similar_killed(place.workspace, AGAIN)
     assert (similar.uses_vectors, similar.found[0].meaning) == (False, None)

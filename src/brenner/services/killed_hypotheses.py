@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, cast
 
 from brenner.artifact.merge.draft import SessionItem
 from brenner.artifact.model import Artifact
-from brenner.integrations.text_vectors import load_text_vectors
 from brenner.mail.mailbox import Capability
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.parse import line_at, read_deltas
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
     from brenner.artifact.model import Item
     from brenner.diagnostics.model import Diagnostic
+    from brenner.integrations.text_vectors import TextVectors
     from brenner.protocol.delta.schema import DeltaBlock
     from brenner.services.workspace import Workspace
 
@@ -60,7 +60,7 @@ def similar_killed(
     """Compare a text with the killed hypotheses of all sessions."""
     killed, problems = load_killed(workspace, progress)
     found = tuple(_index(killed).resembling(text)) if killed else ()
-    return SimilarKilled(found, len(killed), load_text_vectors() is not None, problems)
+    return SimilarKilled(found, len(killed), _load_vectors() is not None, problems)
 
 
 def message_warnings(
@@ -137,8 +137,14 @@ def _warnings(
 
 
 def _index(killed: list[KilledHypothesis], others: Iterable[str] = ()) -> KilledIndex:
-    vectors = load_text_vectors() if killed else None
+    vectors = _load_vectors() if killed else None
     return KilledIndex(killed, others, vectors.compare if vectors else None)
+
+
+def _load_vectors() -> TextVectors | None:
+    from brenner.integrations.text_vectors import load_text_vectors  # needs numpy, if installed
+
+    return load_text_vectors()
 
 
 # The killed hypotheses of all sessions

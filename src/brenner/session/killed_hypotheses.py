@@ -13,7 +13,6 @@ from brenner.diagnostics.codes.merging import RESEMBLES_KILLED
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE
 from brenner.session.overview import LONGEST_CLAIM
-from brenner.session.similarity import WordIndex
 from brenner.text import escape_control
 
 if TYPE_CHECKING:
@@ -123,6 +122,8 @@ class KilledIndex:
         others: Iterable[str] = (),
         compare: CompareMeaning | None = None,
     ) -> None:
+        from brenner.session.similarity import WordIndex  # most projects have no killed ones
+
         self._killed = killed
         self._texts = [each.text for each in killed]
         self._words = WordIndex(self._texts, others)
