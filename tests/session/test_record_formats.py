@@ -96,9 +96,16 @@ def test_a_program_that_knows_format_1_stops(
     with monkeypatch.context() as older:
         older.setattr(model, "RECORD_FORMAT", 1)
         found = brenner("artifact", "verify", THREAD, "--json", cwd=project)
+        shown = brenner("artifact", "verify", THREAD, cwd=project)
     version = found.json["versions"][-1]
     assert (found.code, version["version"], version["ok"]) == (1, 3, False)
     assert "format 2 is newer than this program's 1" in json.dumps(found.json)
+    # Neither voiding nor adopting is advised: the version is sound.
+    (newer,) = (each for each in found.json["violations"] if each["severity"] == "error")
+    assert newer["id"] == "RECORD_NEWER"
+    assert "pip install --upgrade brenner" in newer["fix"]
+    assert "session void" not in shown.out + shown.err
+    assert brenner("artifact", "verify", THREAD, cwd=project).code == 0
 
 
 def test_an_artifact_of_format_1_has_no_results() -> None:

@@ -9,7 +9,7 @@ from brenner.artifact.render import render_artifact
 from brenner.artifact.text_diff import unified_diff
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
-from brenner.diagnostics.codes.publishing import VERSION_NOT_LATEST
+from brenner.diagnostics.codes.publishing import RECORD_MISMATCH, VERSION_NOT_LATEST
 from brenner.diagnostics.codes.stores import NOT_AN_ARCHIVE
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, Summary
 from brenner.mail.model import RestoreResult
@@ -266,16 +266,15 @@ def verify(
     require_thread_id(thread_id)
     mailbox = workspace.mailbox if archive is None else load_archived_mail(archive)
     history, found = verify_versions(mailbox, thread_id, workspace.project.operator)
-    # How to restore a missing version; the diagnostic for the next one does not say it.
-    is_gap = history.broken_version is not None and history.broken_version.is_gap
-    missing = _broken_version(history) if is_gap else ()
+    # How to restore a missing version, or read a newer one; the version itself does not say it.
+    other = [each for each in _broken_version(history) if each.code is not RECORD_MISMATCH]
     text_of = version_texts(mailbox, history, workspace.project.operator)
     compared, about_files = _compare_files(workspace, history, text_of, files=files)
     return Verification(
         thread_id,
         found,
         not history.compile_blocker and not (files and any(not each.ok for each in compared)),
-        (*history.others(), *missing, *history.altered_messages(), *about_files),
+        (*other, *history.others(), *history.altered_messages(), *about_files),
         tuple(each.id for each in history.altered),
         compared,
     )

@@ -106,13 +106,26 @@ def read_record(text: str) -> VersionRecord:
         value = json.loads(text)
     except (ValueError, RecursionError):
         _raise_unreadable("it is not JSON")
-    number = value.get("format") if isinstance(value, dict) else None
-    if isinstance(number, int) and number > RECORD_FORMAT:
-        _raise_unreadable(f"its format {number} is newer than this program's {RECORD_FORMAT}")
+    newer = _newer_format(value)
+    if newer is not None:
+        _raise_unreadable(f"its format {newer} is newer than this program's {RECORD_FORMAT}")
     record: VersionRecord = _parse_object(value, VersionRecord, "it")
     if render_record(record) != text.removesuffix("\n"):
         _raise_unreadable("it is not canonical JSON with the known keys")
     return record
+
+
+def newer_format(text: str) -> int | None:
+    """Return the format of a record that only a newer program can read; None for any other."""
+    try:
+        return _newer_format(json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _newer_format(value: object) -> int | None:
+    number = value.get("format") if isinstance(value, dict) else None
+    return number if isinstance(number, int) and number > RECORD_FORMAT else None
 
 
 def looks_like_record(text: str) -> bool:

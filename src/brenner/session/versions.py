@@ -20,6 +20,7 @@ from brenner.diagnostics.codes.messages import DELTA_NOT_CONTRIBUTED
 from brenner.diagnostics.codes.publishing import (
     COMPILED_WITHOUT_RECORD,
     RECORD_MISMATCH,
+    RECORD_NEWER,
     VERSION_MISSING,
     VOID_VERSION,
 )
@@ -52,6 +53,7 @@ from brenner.session.model import (
     UnreadableRecordError,
     VersionRecord,
     looks_like_record,
+    newer_format,
     read_record,
 )
 from brenner.session.rebuild import (
@@ -228,10 +230,11 @@ class VersionHistory(NamedTuple):
         if broken is None:
             return None
         number, stored = broken.number, broken.stored
-        found = record_mismatch(self.thread_id, number, broken.fault)
-        if broken.is_gap:
+        found = _record_newer(broken)
+        if found is None and broken.is_gap:
             words = {"version": str(number), "thread_id": self.thread_id, "reason": broken.fault}
             found = VERSION_MISSING.at(None, **words, id=stored.id, sender=stored.message.sender)
+        found = found or record_mismatch(self.thread_id, number, broken.fault)
         return found._replace(message_id=stored.id)
 
     def is_void(self, candidate: CompiledCandidate) -> bool:
@@ -308,8 +311,9 @@ class VersionHistory(NamedTuple):
         found = [diagnostic for _, diagnostic in self.unrecorded]
         for each in self.other_candidates:
             if each.stored.id != broken:
+                why = None if self.is_void(each) else _record_newer(each)
                 void = VOID_VERSION.at(reason=self.why_void(each), thread_id=self.thread_id)
-                found.append(void._replace(message_id=each.stored.id))
+                found.append((why or void)._replace(message_id=each.stored.id))
         return tuple(sorted(found, key=lambda each: each.message_id or 0))
 
     def new_void_messages(self) -> tuple[Diagnostic, ...]:
@@ -584,6 +588,16 @@ def check_base(history: VersionHistory, record: VersionRecord) -> None:
         found = f"v{latest.number}, message {latest.message_id}" if latest else "nothing"
         message = f"it is built on {claimed}, but the version before it is {found}"
         raise VersionMismatch(message)
+
+
+def _record_newer(candidate: CompiledCandidate) -> Diagnostic | None:
+    """Return the diagnostic for a version that only a newer program can read; None for others."""
+    if candidate.record is not None:
+        return None
+    newer = newer_format(read_compiled(candidate.stored.message).record or "")
+    if newer is None:
+        return None
+    return RECORD_NEWER.at(version=str(candidate.number), format=str(newer))
 
 
 def record_mismatch(thread_id: str, number: int, difference: str) -> Diagnostic:

@@ -24,6 +24,7 @@ from brenner.cli.terminal import ATTENTION, Span, fold, format_hint, pager_optio
 from brenner.cli.workspace import workspace_without_mail
 from brenner.diagnostics.codes import artifacts as artifacts_codes
 from brenner.diagnostics.codes import mail as mail_codes
+from brenner.diagnostics.codes.publishing import RECORD_NEWER
 from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.protocol.thread_ids import cross_reference
 from brenner.text import escape_control, thread_argument
@@ -182,7 +183,8 @@ def _lines(
 
     wrong = [each for each in requested if not each.ok]
     yield fold([], [Span(verification_summary(requested, result.altered))], "", out)
-    if not wrong or result.altered:  # an altered message must be restored; voiding would not help
+    # Voiding helps neither an altered message nor a newer version.
+    if not wrong or result.altered or any(each.code is RECORD_NEWER for each in result.notes):
         return
     number, thread = wrong[0].number, thread_argument(result.thread_id)
     yield format_hint(

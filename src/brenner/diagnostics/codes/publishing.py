@@ -104,6 +104,13 @@ RECORD_MISMATCH = error(
     "adopt {thread_id}`). Until then, nothing is compiled.",
     "R10",
 )
+RECORD_NEWER = error(
+    "RECORD_NEWER",
+    "v{version} cannot be read: its record has format {format}, which is newer than this program.",
+    "Update Brenner: `pip install --upgrade brenner`. Do not void or adopt the version: a newer "
+    "Brenner can read it. Until then, nothing is compiled here.",
+    "R26",
+)
 VERSION_MISSING = error(
     "VERSION_MISSING",
     "v{version} (message {id}, from {sender}) does not follow from the versions in this "
