@@ -376,7 +376,16 @@ def _why_not_dismissable(
 
 def _dismiss_error(thread_id: str, message_id: int, block: int | None, reason: str) -> RequestError:
     what = f"{'message' if block is None else f'block {block} of message'} {message_id}"
-    return RequestError(CANNOT_DISMISS.at(what=what, thread_id=thread_id, reason=reason))
+    return _cannot_dismiss(thread_id, what, reason)
+
+
+def _cannot_dismiss(thread_id: str, what: str, reason: str, fix: str = "") -> RequestError:
+    fix = fix or (
+        f"`brenner session status {thread_id}` lists the rejected blocks and the unanswered items "
+        "that are open."
+    )
+    words = {"what": what, "thread_id": thread_id, "reason": reason, "fix": fix}
+    return RequestError(CANNOT_DISMISS.at(None, **words))
 
 
 # Keeping an item without an answer (R28)
@@ -417,8 +426,9 @@ def dismiss_question(workspace: Workspace, thread_id: str, address: str, reason:
                 return KeepResult(item, because, last, is_new=False, left=len(found))
             raise _keep_error(thread_id, item, because, found)
         if not one_paragraph(reason):
-            words = {"what": f"{item}/{because}", "reason": "the reason is empty"}
-            raise RequestError(CANNOT_DISMISS.at(None, **words, thread_id=thread_id))
+            what = f"{item}/{because}"
+            fix = f"`brenner session dismiss {thread_id} {what} --reason TEXT`."
+            raise _cannot_dismiss(thread_id, what, "the reason is empty", f"Give a reason: {fix}")
         to = recipients_of(workspace, loaded.history, loaded.history.state.artifact)
         blank = Message(thread_id, workspace.actor, to, "", "")
         message = compose_question_dismissal(blank, item, because, reason)
@@ -440,7 +450,7 @@ def _keep_error(
     addresses = joined(each.address for each in found)
     known = f"the unanswered items are {addresses}" if found else "nothing asks for an answer"
     what = f"{escape_control(item)}/{escape_control(because)}"
-    return RequestError(CANNOT_DISMISS.at(what=what, thread_id=thread_id, reason=known))
+    return _cannot_dismiss(thread_id, what, known)
 
 
 # Cancelling a session (R25)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -28,7 +29,7 @@ from brenner.protocol.evidence_pack import (
 )
 from brenner.protocol.message_types import COMPILED
 from brenner.protocol.thread_ids import is_valid_thread_id
-from brenner.text import is_encodable
+from brenner.text import escape_control, is_encodable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -216,15 +217,27 @@ def _record(project: Project, new: NewRecord, record_id: str) -> EvidenceRecord:
     for name, value in (("title", new.title), ("source", source)):
         if not value.strip():
             raise RequestError(codes.EVIDENCE_NOT_ADDED.at(reason=f"it has no {name}"))
+    accessed = new.accessed.strip()
+    if not _is_date(accessed):
+        reason = f"`{escape_control(accessed)}` is not a date such as 2025-12-30"
+        raise RequestError(codes.EVIDENCE_NOT_ADDED.at(reason=reason))
     return EvidenceRecord(
         record_id,
         new.title.strip(),
         source,
-        new.accessed.strip(),
+        accessed,
         None if new.file is None else _hash_of(Path(new.file)),
         None if path == source else path,
         {f"E{number}": text for number, text in enumerate(new.excerpts, 1)},
     )
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _path_in_project(project: Project, path: str) -> str:

@@ -79,6 +79,9 @@ def complete(
     dismiss` to keep one item as it is, or --anyway to leave everything open.
     """
     options = options._replace(anyway=anyway)
+    if conclusion is not None and not conclusion.strip():
+        message = "--conclusion is empty. Give the text, or leave the option out."
+        raise click.UsageError(message)
     with workspace_of(settings) as here:
         check_operator(here, "complete a session")
         thread = find_thread(here, thread)

@@ -301,8 +301,7 @@ ROSTER_CODES = (
 CANNOT_DISMISS = error(
     "CANNOT_DISMISS",
     "Cannot dismiss {what} of `{thread_id}`: {reason}.",
-    "`brenner session status {thread_id}` lists the rejected blocks and the unanswered items "
-    "that are open.",
+    "{fix}",
     "rulings, Small decisions: refused blocks; R28",
 )
 
