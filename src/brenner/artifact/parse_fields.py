@@ -179,28 +179,25 @@ class FieldReader:
         return found
 
     def results(self, field: OpenField) -> object:
-        found = []
-        for written, line, _ in self._entries(field):
-            result = read_result(self._plain(written))
-            if result is None:
-                expected = "an outcome and a potency (`passed`, `failed` or `not checked`)"
-                example = "Outcome: slow; **potency**: passed; **evidence**: EV-001#E1"
-                self._report_unreadable(field, written, expected, example, line)
-            else:
-                found.append(result)
-        self._check_inline(field, found)
-        return found
+        expected = "an outcome and a potency (`passed`, `failed` or `not checked`)"
+        example = "Outcome: slow; **potency**: passed; **evidence**: EV-001#E1"
+        return self._read_entries(field, read_result, expected, example)
 
     def references(self, field: OpenField) -> object:
+        expected = "a relation, a session and an item"
+        return self._read_entries(field, read_reference, expected, "refines RS-20251228-initial H2")
+
+    def _read_entries(
+        self, field: OpenField, read: Callable[[str], object], expected: str, example: str
+    ) -> list[object]:
+        """Decode each entry of a list, and report those that `read` returns None for."""
         found = []
         for written, line, _ in self._entries(field):
-            reference = read_reference(self._plain(written))
-            if reference is None:
-                expected = "a relation, a session and an item"
-                example = "refines RS-20251228-initial H2"
+            entry = read(self._plain(written))
+            if entry is None:
                 self._report_unreadable(field, written, expected, example, line)
             else:
-                found.append(reference)
+                found.append(entry)
         self._check_inline(field, found)
         return found
 

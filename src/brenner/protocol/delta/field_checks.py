@@ -11,6 +11,7 @@ from brenner.diagnostics.codes import deltas as codes
 from brenner.lazy_pattern import lazy_pattern
 from brenner.protocol.delta.problems import JsonPath, Problems, Repair, format_names, rename_key
 from brenner.protocol.delta.schema import (
+    HYPOTHESIS_SLATE,
     MOST_SCORE,
     POTENCIES,
     POTENCY_FAILED,
@@ -121,17 +122,36 @@ def is_ascending(anchor: str) -> bool:
 
 
 def _check_items(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
+    _check_ids(content, path, problems, "an item ID")
+
+
+def _check_hypotheses(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
+    _check_ids(content, path, problems, "a hypothesis's ID", HYPOTHESIS_SLATE.prefix)
+
+
+def _check_ids(
+    content: object, path: JsonPath, problems: Problems, what: str, prefix: str = ""
+) -> None:
+    """Check a list of IDs that begin with the prefix, and of `@names`."""
     if type(content) is not list:
         problems.wrong_type(path, content, _ID_LIST, _wrap_in_list(content))
         return
     for index, item in enumerate(content):
         here = (*path, index)
         if type(item) is not str:
-            problems.wrong_type(here, item, "an item ID")
-        elif not ITEM_ID.fullmatch(item) and not LOCAL_REFERENCE.fullmatch(item):
-            problems.invalid_item(here, item, "an item ID", "H1", _item_repair(item, problems))
+            problems.wrong_type(here, item, what)
+        elif not _names_item(item, prefix):
+            repair = _item_repair(item, problems)
+            is_certain = repair is not None and _names_item(json.loads(repair.json_text), prefix)
+            problems.invalid_item(here, item, what, "H1", repair if is_certain else None)
         if problems and problems.reach_limit:
             return
+
+
+def _names_item(text: str, prefix: str) -> bool:
+    """Return whether a text is an item ID with this prefix, or an `@name`."""
+    is_id = text.startswith(prefix) and ITEM_ID.fullmatch(text)
+    return bool(is_id or LOCAL_REFERENCE.fullmatch(text))
 
 
 def _item_repair(written: str, problems: Problems) -> Repair | None:
@@ -372,27 +392,6 @@ def is_evidence(text: str) -> bool:
     if EVIDENCE_FILE.fullmatch(text):
         return True
     return ANCHOR.fullmatch(text) is not None and is_ascending(text)
-
-
-def _check_hypotheses(_field: Field, content: object, path: JsonPath, problems: Problems) -> None:
-    if type(content) is not list:
-        problems.wrong_type(path, content, _ID_LIST, _wrap_in_list(content))
-        return
-    for index, item in enumerate(content):
-        here = (*path, index)
-        if type(item) is not str:
-            problems.wrong_type(here, item, "a hypothesis's ID")
-        elif not _is_hypothesis(item):
-            repair = _item_repair(item, problems)
-            is_certain = repair is not None and _is_hypothesis(repair.json_text.strip('"'))
-            kept = repair if is_certain else None
-            problems.invalid_item(here, item, "a hypothesis's ID", "H1", kept)
-
-
-def _is_hypothesis(item: str) -> bool:
-    """Return whether a text is the ID of a hypothesis or an `@name`."""
-    is_id = item.startswith("H") and ITEM_ID.fullmatch(item)
-    return bool(is_id or LOCAL_REFERENCE.fullmatch(item))
 
 
 _RESULT_CHECKS: dict[str, tuple[Field, FieldCheck]] = {
