@@ -65,7 +65,9 @@ def _expected_fields(
         yield _sentence("changed", _label(section, (name,)), known, value)
 
 
-def _sentence(does: str, field: str = "", old: object = None, new: object = None) -> Document:
+def _sentence(
+    does: str, field: str = "", old: object = None, new: object = None
+) -> dict[str, object]:
     return {"does": does, "field": field, "old": _short(old), "new": _short(new)}
 
 
