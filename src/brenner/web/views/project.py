@@ -333,7 +333,12 @@ _NOT_FOR_GUESTS = (_shortcut("search messages", "/"), _shortcut("list all sessio
 _KEYS = (
     _shortcut("open or close this help", "?"),
     *_NOT_FOR_GUESTS,
-    _shortcut(f"open a page of the session: {', '.join(links.TABS)}", "1", str(len(links.TABS)), between=" to "),
+    _shortcut(
+        f"open a page of the session: {', '.join(links.TABS)}",
+        "1",
+        str(len(links.TABS)),
+        between=" to ",
+    ),
     _shortcut("go to the next change, message, item or session", "j"),
     _shortcut("go to the previous one", "k"),
     _shortcut("show or hide who wrote each part of the artifact", "p"),
