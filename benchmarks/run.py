@@ -16,10 +16,11 @@ import merges
 import serve_load
 import session_loop
 import sessions
+import similar
 import web_load
 
 IN_MEMORY = (cold_start, delta_blocks, artifact, hostile, merges, session_loop)
-MAIL = (mail_store, mail_homes, compile_loop, sessions, serve_load, web_load)
+MAIL = (mail_store, mail_homes, compile_loop, sessions, similar, serve_load, web_load)
 
 
 def main() -> None:

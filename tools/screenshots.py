@@ -43,9 +43,12 @@ class Picture(NamedTuple):
 
 PICTURES = (
     Picture("sessions", "/"),
-    Picture("artifact", _SESSION),
-    Picture("artifact-dark", _SESSION, is_dark=True),
-    Picture("artifact-phone", _SESSION, PHONE),
+    Picture("overview", _SESSION),
+    Picture("overview-dark", _SESSION, is_dark=True),
+    Picture("overview-phone", _SESSION, PHONE),
+    Picture("artifact", f"{_SESSION}/artifact"),
+    Picture("artifact-dark", f"{_SESSION}/artifact", is_dark=True),
+    Picture("artifact-phone", f"{_SESSION}/artifact", PHONE),
     Picture("provenance", f"{_SESSION}/artifact?provenance=1"),
     Picture("thread", f"{_SESSION}/thread"),
     Picture("thread-phone", f"{_SESSION}/thread", PHONE, is_dark=True),

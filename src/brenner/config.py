@@ -48,7 +48,7 @@ _SQLITE = "sqlite:///"
 _OPTION_AT_END = lazy_pattern(r"\?([A-Za-z]\w*=[^/]*)\Z")
 _DEFAULT_STORE = f"{_SQLITE}{OWN_FOLDER}/{STORE_FILE}"
 # Other modules read these, so they are not unknown settings.
-_SETTINGS_READ_ELSEWHERE = ("evidence_pack", "roster", "presets")
+_SETTINGS_READ_ELSEWHERE = ("roster", "presets")
 _SLASHES_FIX = (
     "For the file `/{path}` write four slashes: `sqlite:////{path}`. For a file below this folder "
     "write `./{path}`."
@@ -91,6 +91,7 @@ class Project(NamedTuple):
     operator: str = OPERATOR
     ack_deadline: timedelta = ACK_DEADLINE
     source_text: str | None = None
+    evidence_pack: str | None = None
     persist: PersistSettings = PersistSettings()
     agent_mail: AgentMailSettings = AgentMailSettings()
     programs: tuple[tuple[str, ProgramSettings], ...] = ()
@@ -373,6 +374,12 @@ def _set_source_text(project: Project, value: Any) -> Project:
     return project._replace(source_text=value)
 
 
+def _set_evidence_pack(project: Project, value: Any) -> Project:
+    is_valid = isinstance(value, str) and value.strip() and "\0" not in value
+    _require(is_valid, 'the path of a TOML or JSON file, such as "evidence.toml"')
+    return project._replace(evidence_pack=value)
+
+
 def _set_persist(project: Project, value: Any) -> Project:
     """Read the table `[persist]`; its switches are true or false."""
     _require(isinstance(value, dict), "a table such as `[persist]` with `every = 5`")
@@ -401,6 +408,7 @@ _SETTERS = {
     "operator": _set_operator,
     "ack_deadline_hours": _set_ack_deadline,
     "source_text": _set_source_text,
+    "evidence_pack": _set_evidence_pack,
     "max_message_kib": _set_max_message_kib,
     "persist": _set_persist,
     "programs": _set_programs,

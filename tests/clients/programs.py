@@ -52,8 +52,10 @@ def _set_up_claude(home: Path, project: Path, model: str) -> Mapping[str, str]:
     trusted = {"hasTrustDialogAccepted": True}
     state = {"hasCompletedOnboarding": True, "projects": {str(project): trusted}}
     _write(home / ".claude.json", json.dumps(state))
-    # With the search Claude Code defers tools, as it does with its maker's own service.
-    return {"ANTHROPIC_BASE_URL": model, "ENABLE_TOOL_SEARCH": "true"}
+    # With the search Claude Code defers tools, as it does with its maker's own service. On a slow
+    # machine our server needs more than the 5 s after which it begins without tools.
+    slow = {"MCP_CONNECT_TIMEOUT_MS": "60000"}
+    return {"ANTHROPIC_BASE_URL": model, "ENABLE_TOOL_SEARCH": "true", **slow}
 
 
 def _set_up_codex(home: Path, project: Path, model: str) -> Mapping[str, str]:

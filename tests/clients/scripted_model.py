@@ -26,6 +26,7 @@ the tools that it offers, by Codex's search or code mode if need be.
 import gzip
 import json
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from http import HTTPStatus
@@ -251,6 +252,11 @@ class ScriptedModel:
 class _Service(ThreadingHTTPServer):
     daemon_threads = True
     model: ScriptedModel
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Report an error, unless the program has ended and its connection with it."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Request(NamedTuple):

@@ -88,7 +88,7 @@ def says_well(program: Program, ended: Ended) -> bool:
 @every_program
 def test_two_agents(program: Program, transport: str, tmp_path: Path, model: ScriptedModel) -> None:
     """Two agents of one program and one login, at work at the same time, each have their name."""
-    meet = threading.Barrier(2, timeout=100)
+    meet = threading.Barrier(2, timeout=300)
     scripts = [
         model.script("shared", [*work[:2], Do(meet.wait), *work[2:]], about=f"You are {agent}")
         for agent, name in ((AGENT, "Gradient"), (OTHER, "Clock"))

@@ -10,9 +10,10 @@ from brenner.diagnostics.model import ERROR
 from brenner.protocol.messages import StoredMessage
 from brenner.services.acknowledge import RECEIVED, acknowledge
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.decisions import cancel_session, dismiss
+from brenner.services.decisions import cancel_session, dismiss, dismiss_question
 from brenner.services.next_round import RoundOptions, start_round
 from brenner.services.start_session import StartStatus
+from brenner.services.workspace import Workspace
 from conformance.mail_shorthand import THREAD_ID
 from conformance.roster_kind import wish_of
 from conformance.session_actions import Action
@@ -31,6 +32,15 @@ def _dismiss(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) 
     message = scene.message(int(found["message"])).id
     block = int(found["block"]) if found["block"] else None
     attempt(scene, found, outcome, lambda workspace: dismiss(workspace, THREAD_ID, message, block))
+
+
+def _keep(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
+    address, reason = found["address"], found["reason"]
+
+    def work(workspace: Workspace) -> object:
+        return dismiss_question(workspace, THREAD_ID, address, reason)
+
+    attempt(scene, found, outcome, work)
 
 
 def _cancel(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
@@ -98,6 +108,7 @@ _N = r"(?:(?P<numbers>\d+(?:, \d+)*) )?"
 _AS = r"(?: as (?P<actor>\w+))?"
 FOLLOWING_ACTIONS: tuple[tuple[re.Pattern[str], Action], ...] = (
     (re.compile(rf"{_N}dismiss (?P<message>\d+)(?:\.(?P<block>\d+))?{_AS}"), _dismiss),
+    (re.compile(rf"{_N}dismiss (?P<address>[A-Z]\d+(?:/[TA]\d+)?){_AS}: (?P<reason>.*)"), _keep),
     (re.compile(rf"{_N}cancel{_AS}: (?P<reason>.*)"), _cancel),
     (
         re.compile(

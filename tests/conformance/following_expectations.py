@@ -89,6 +89,15 @@ def _misplaced(scene: SessionScene, line: Found) -> None:
     assert blocks == listed(line["rest"])
 
 
+def _unanswered(scene: SessionScene, line: Found) -> None:
+    """`H1/T1 contradicted 4 Dan`: what asks since which message, and who can answer."""
+    found = [
+        f"{each.address} {each.kind.value} {scene.number_of(each.message_id)} {each.agent or '-'}"
+        for each in _status(scene, line).unanswered
+    ]
+    assert found == listed(line["rest"])
+
+
 def _settled(scene: SessionScene, line: Found) -> None:
     """`Ann 1 contributed 5`: whose ACK of which message was settled how, and by which message."""
     found = [
@@ -222,6 +231,7 @@ FOLLOWING = _lines(
         (r"overdue in the session after (?P<after>\S+)", _overdue),
         (rf"refused and open{_TH}", _refused),
         (rf"misplaced{_TH}", _misplaced),
+        (rf"unanswered{_TH}", _unanswered),
         (rf"settled{_TH}", _settled),
         (rf"stopped{_TH}", _stopped),
         ("sessions", _sessions),

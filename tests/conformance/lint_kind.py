@@ -7,6 +7,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.lint.context import read_source_text
 from brenner.lint.linter import lint_text
 from brenner.protocol.delta.parse import read_deltas
+from brenner.protocol.evidence_pack import EvidencePack, parse_pack
 
 Case = dict[str, Any]
 ARTIFACTS = Path(__file__).parent / "artifacts"
@@ -23,10 +24,19 @@ def text_of(case: Case) -> str:
     return text
 
 
+def pack_of(case: Case) -> EvidencePack | None:
+    """The evidence pack of a case, without a fault, if it has one."""
+    if "evidence_pack" not in case:
+        return None
+    pack, found = parse_pack(case["evidence_pack"], "evidence.toml")
+    assert not found
+    return pack
+
+
 def check_lint(case: Case) -> list[Diagnostic]:
     """Lint it, and check what only such cases state: the items, and the deltas ready to send."""
     source = read_source_text(case["source_text"], "talks.md") if "source_text" in case else None
-    found = list(lint_text(text_of(case), source).violations)
+    found = list(lint_text(text_of(case), source, pack_of(case)).violations)
     for code, items in case.get("items", {}).items():
         assert sorted(each.item or "" for each in found if each.id == code) == items
     blocks = [block for each in found for block in read_deltas(each.repaired or "")]

@@ -182,8 +182,8 @@ Action = Callable[[SessionScene, Found, str, Sequence[str]], None]
 ACTIONS: tuple[tuple[re.Pattern[str], Action], ...] = (
     (
         re.compile(
-            rf"{_N}(?P<what>compile|publish|complete)(?P<options>(?: --[a-z-]+)*){_AS}"
-            r"(?: at (?P<at>\S+))?"
+            rf"{_N}(?P<what>compile|publish|complete)(?P<options>(?: --[a-z-]+)*?)"
+            rf"(?: --conclusion '(?P<conclusion>[^']*)')?{_AS}(?: at (?P<at>\S+))?"
         ),
         compile_,
     ),

@@ -12,13 +12,16 @@ from typing import Any
 
 from brenner.diagnostics.model import ERROR, BrennerError, UnavailableError
 from brenner.mail.mailbox import Capability
+from brenner.protocol.message_types import DELTA
 from brenner.protocol.messages import StoredMessage, render_message_file
 from brenner.protocol.validate import check_message
 from brenner.services.compile import CompileOptions, CompileResult, CompileStatus, compile_thread
+from brenner.services.complete import complete_session
 from brenner.services.decisions import adopt_thread, void_version
 from brenner.services.persist import PersistOptions
 from brenner.services.start_session import Started, StartOptions, start_session
 from brenner.services.start_session import StartStatus as Start
+from brenner.services.workspace import Workspace
 from conformance.mail_shorthand import THREAD_ID
 from conformance.roster_kind import wish_of
 from conformance.session_scene import SessionScene, fences, record_of
@@ -26,7 +29,7 @@ from conformance.session_shorthand import numbers_in, time_of
 
 Found = re.Match[str]
 _OPTIONS = {
-    *("--dry-run", "--strict", "--reopen", "--notify"),
+    *("--dry-run", "--strict", "--reopen", "--notify", "--anyway"),
     *("--persist", "--commit", "--push", "--archive", "--force"),
 }
 _QUESTION, _CONTEXT = "Do cells count divisions?", "Grafts keep their fate late."
@@ -41,17 +44,23 @@ def compile_(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) 
     }
     wanted = PersistOptions(**persist) if chosen.pop("persist", False) else None
     assert wanted or not persist, "what is not persisted is not committed"
-    options = CompileOptions(close=found["what"] == "complete", persist=wanted, **chosen)
-    done = attempt(
-        scene, found, outcome, lambda workspace: compile_thread(workspace, THREAD_ID, options)
-    )
+    options = CompileOptions(persist=wanted, **chosen)
+
+    def work(workspace: Workspace) -> CompileResult:
+        if found["what"] == "complete":
+            return complete_session(workspace, THREAD_ID, options, found["conclusion"] or "")
+        return compile_thread(workspace, THREAD_ID, options)
+
+    done = attempt(scene, found, outcome, work)
     if not isinstance(done, CompileResult):
         return
     scene.result, scene.notes = done, done.notes
     assert _ended(done) == (outcome or f"v{done.version}"), done
     assert (done.status is CompileStatus.PUBLISHED) <= (done.message is not None)
     if done.status is CompileStatus.PUBLISHED and done.message:
-        assert done.message.arrival == numbers_in(found["numbers"])[0], "the version comes first"
+        came = numbers_in(found["numbers"])
+        is_concluded = scene.message(came[0]).type == DELTA.name
+        assert done.message.arrival == came[is_concluded], "the version comes first"
         _check_published(scene, done, done.message)
 
 
@@ -110,7 +119,7 @@ def _check_composed(messages: Iterable[StoredMessage]) -> None:
     for stored in messages:
         report = check_message(render_message_file(stored.message))
         assert not report.violations, report.violations
-        assert not report.deltas
+        assert not report.deltas or "DELTA[human]: Conclusion" in stored.message.subject
         assert stored.message.subject.isprintable()
 
 

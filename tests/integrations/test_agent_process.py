@@ -293,6 +293,14 @@ def test_a_long_wait(tmp_path: Path) -> None:
     assert (fault.kind, fault.retry_after) == (FaultKind.RATE_LIMIT, 900)
 
 
+def test_retries_without_progress(tmp_path: Path) -> None:
+    """A program that tries again without end is ended."""
+    turn = Turn(tmp_path, CLAUDE_CODE, printed(INIT, {**RETRY, "retry_delay_ms": 900}), WAIT)
+    fault = turn.run(LIMITS._replace(retry_seconds=0)).fault
+    assert fault
+    assert (fault.kind, fault.is_final) == (FaultKind.RATE_LIMIT, True)
+
+
 @pytest.mark.thorough
 def test_what_was_waited_for_at_the_time_limit(tmp_path: Path) -> None:
     """A program that was rate limited to the end did not just take long."""

@@ -28,6 +28,7 @@ from brenner.integrations.agent_driver import (
     Usage,
 )
 from brenner.integrations.drivers.faults import error_line, read_fault, seconds_to_wait
+from brenner.integrations.drivers.json_lines import JsonDialogue
 from brenner.integrations.drivers.table import DRIVERS, find_driver
 from brenner.limits import MOST_BODY_BYTES
 from brenner.program_settings import (
@@ -415,11 +416,19 @@ def test_times_to_wait(words: str) -> None:
         ("exceeded retry limit, last status: 429 Too Many Requests", FaultKind.RATE_LIMIT),
         ("unexpected status 529 <unknown status code>: Overloaded", FaultKind.OVERLOADED),
         ("[API Error: fetch failed]", FaultKind.OVERLOADED),
+        ("API Error: Unable to connect to API (ConnectionRefused)", FaultKind.OVERLOADED),
         ("The model gpt-0 does not exist", FaultKind.FAILED),
     ],
 )
 def test_kinds_of_errors(words: str, kind: FaultKind) -> None:
     assert read_fault(words).kind is kind
+
+
+def test_a_signal_is_no_reported_error() -> None:
+    """What a program wrote before a signal ended it is not why it ended."""
+    dialogue = JsonDialogue("")
+    assert dialogue.end(-9, "Error: Ripgrep is not available.") == ()
+    assert [each.kind for each in dialogue.end(1, "Error: no key")] == [EventKind.FAULT]
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,7 @@
 """`session run` that ends early: Ctrl-C, kill, a second run; and that it goes on where it was."""
 
-import json
-import os
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,40 +9,8 @@ from brenner.services.run_log import lock_run
 from brenner.services.run_summary import RunState, latest_run
 from program import brenner, git
 from running.group import GENERATOR, THREAD, Group, marked_processes, stop_of, turns
+from running.process import SECONDS, Running
 from session.workspaces import project_in
-
-_SECONDS = 60
-
-
-class Running:
-    """`session run` as a process of its own."""
-
-    def __init__(self, group: Group, *options: str) -> None:
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("BRENNER_", "AGENT_"))}
-        self.group = group
-        self.errors = group.folder.parent / "errors"
-        with self.errors.open("wb") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "brenner", "session", "run", *options, "--json"],
-                cwd=group.folder,
-                env=clean | group.environment,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-            )
-
-    def wait_for(self, condition: Callable[[], object]) -> None:
-        until = time.monotonic() + _SECONDS
-        while not condition():
-            assert time.monotonic() < until, self.errors.read_text()
-            assert self.process.poll() is None, self.errors.read_text()
-            time.sleep(0.02)
-
-    def wait_for_mark(self, name: str) -> None:
-        self.wait_for((self.group.actions / name).exists)
-
-    def end(self) -> tuple[int, list[dict[str, Any]]]:
-        out, _ = self.process.communicate(timeout=_SECONDS)
-        return self.process.returncode, [json.loads(line) for line in out.splitlines()]
 
 
 def hanging_pids(group: Group, agent: str) -> list[int]:
@@ -65,26 +26,34 @@ def is_alive(pid: int) -> bool:
     return state != "Z"
 
 
-def test_ctrl_c_once_then_go_on(tmp_path: Path) -> None:
-    """The running turn is finished, nothing is compiled; the same command goes on from there."""
-    agents = {"BlueLake": f"text {GENERATOR} wait", "RedSky": f"text {GENERATOR} contribute"}
+@pytest.mark.parametrize("is_same", [True, False], ids=["same command", "thread"])
+def test_ctrl_c_once_then_go_on(tmp_path: Path, *, is_same: bool) -> None:
+    """The running turn is finished, nothing is compiled; the command goes on from there.
+
+    The rounds of the run before count, also if they are given again.
+    """
+    agents = {
+        "BlueLake": f"text {GENERATOR} contribute wait",
+        "RedSky": f"text {GENERATOR} contribute",
+    }
     group = Group(tmp_path, agents)
-    running = Running(group, *group.start, "--rounds", "1")
+    command = [*group.start, "--rounds", "2"]
+    running = Running(group, *command)
     running.wait_for_mark("BlueLake.waits")
     running.process.send_signal(signal.SIGINT)
     running.wait_for(lambda: "Finishing" in running.errors.read_text())
     (group.actions / "go").touch()
     code, events = running.end()
     assert (code, stop_of(events)["reason"]) == (130, "interrupted")
-    assert "compile" not in [each["event"] for each in events]
-    assert turns(events, "BlueLake") == ["task: contributed"]
-    code, events = group.run_json(THREAD)
-    assert (code, stop_of(events)["reason"]) == (0, "rounds")  # the option of the run before
     assert [e["version"] for e in events if e["event"] == "compile"] == [1]
-    assert group.starts("BlueLake") == ["wait"]
+    assert turns(events, "BlueLake") == ["task: contributed"] * 2
+    code, events = group.run_json(*(command if is_same else [THREAD]))
+    assert (code, stop_of(events)["reason"]) == (0, "rounds")  # the option of the run before
+    assert [e["version"] for e in events if e["event"] == "compile"] == [2]
+    assert group.starts("BlueLake") == ["contribute", "wait"]
     latest = latest_run(project_in(group.folder), THREAD)
     assert latest
-    assert latest[0]["options"]["rounds"] == 1
+    assert latest[0]["options"]["rounds"] == 2
 
 
 @pytest.mark.parametrize("signals", [(signal.SIGINT,) * 2, (signal.SIGTERM,)])
@@ -149,7 +118,7 @@ def test_reader_that_leaves(tmp_path: Path) -> None:
     assert running.process.stdout
     running.process.stdout.readline()
     running.process.stdout.close()
-    assert running.process.wait(_SECONDS) == 3
+    assert running.process.wait(SECONDS) == 3
     latest = latest_run(project_in(group.folder), THREAD)
     assert latest
     assert marked_processes(latest[1].id) == []

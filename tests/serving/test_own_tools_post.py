@@ -11,6 +11,7 @@ from brenner.diagnostics.model import ERROR, INFO
 from brenner.mail.model import Profile
 from brenner.markdown.blocks import BlockKind, parse_blocks
 from brenner.markdown.escape import unescape
+from brenner.mcp.server import TOOLS
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.delta.schema import Delta
 from brenner.protocol.message_types import DELTA
@@ -485,3 +486,37 @@ def test_a_cited_section_that_no_excerpt_has() -> None:
     assert "Block 1 cites §9, which is not in the excerpt of the kickoff (message 4: §1-2)." in (
         answer.text or ""
     )
+
+
+# Results of tests
+
+
+def test_a_result_is_posted_like_any_edit() -> None:
+    """The description of the tool says how; what is missing in one is said with its choices."""
+    assert '"results":[' in next(each.about for each in TOOLS if each.name == "brenner_post")
+    here = in_session()
+    payload = {
+        "name": "Count",
+        "procedure": "Count colonies",
+        "discriminates": "@one vs @two",
+        "outcomes": {"fast": "Within an hour", "slow": "After a day"},
+        "expected_outcomes": {"@one": "fast", "@two": "slow"},
+    }
+    test = {**ADD, "section": "discriminative_tests", "payload": payload}
+    hypotheses = [
+        {**ADD, "local_id": name, "payload": {**HYPOTHESIS, "name": name}}
+        for name in ("one", "two")
+    ]
+    fine(post(here, ANN, *hypotheses, test))
+    result = {"outcome": "slow", "potency": "passed", "evidence": ["§42"]}
+    edit = {**EDIT, "section": "discriminative_tests", "target_id": "T1"}
+    posted = fine(post(here, BEA, {**edit, "payload": {"results": [result]}}))
+    assert [(each["state"], each["item"]) for each in posted["expected"]] == [("applied", "T1")]
+    assert posted["violations"] == []
+    version = here.workspace.compile(THREAD)
+    assert version.version
+    (recorded,) = here.workspace.version(THREAD).artifact.sections["discriminative_tests"]
+    assert [(each.contradicts, each.derived) for each in recorded.results] == [(("H1",), True)]
+    wrong = post(here, BEA, {**edit, "payload": {"results": [{"outcome": "slow"}]}})
+    assert wrong.is_error
+    assert "`passed`, `failed` or `not_checked`" in str(wrong.text)

@@ -17,7 +17,9 @@ from program import Run, brenner, files, git
 from terminal import at_terminal
 
 NOBODY = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-MESSAGES = 19
+# In the short demo, and in the full one
+MESSAGES = 19, 28
+VERSIONS = [1, 2], [1, 2, 3, 4, 5]
 (RUN_THREAD,) = {step.runs for step in STEPS if step.runs}
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _REDRAW = re.compile(r"\x1b\[\d+A\x1b\[J")  # the view of the agents' run
@@ -56,14 +58,15 @@ def asked(folder: Path, *arguments: str) -> Any:
     return done.json
 
 
-def check_whole(folder: Path) -> None:
+def check_whole(folder: Path, *, is_full: bool = False) -> None:
     """The whole session is there, each message and each version once."""
-    assert len(asked(folder, "mail", "thread", THREAD)["messages"]) == MESSAGES
+    assert len(asked(folder, "mail", "thread", THREAD)["messages"]) == MESSAGES[is_full]
     assert asked(folder, "artifact", "verify", THREAD)["ok"] is True
     versions = asked(folder, "artifact", "history", THREAD)["versions"]
-    assert [version["version"] for version in versions] == [1, 2]
-    assert [version["persistence"]["status"] for version in versions] == ["Draft", "Persisted"]
-    assert len(git("log", "--format=%s", cwd=folder).splitlines()) == 1
+    assert [version["version"] for version in versions] == VERSIONS[is_full]
+    saved = [version["persistence"]["status"] for version in versions]
+    assert saved[:2] == ["Draft", "Persisted"]
+    assert len(git("log", "--format=%s", cwd=folder).splitlines()) == 1 + is_full
 
 
 def rewound(folder: Path, done: int) -> None:
@@ -110,7 +113,7 @@ def test_in_a_pipe(played: tuple[Path, Run]) -> None:
     unwrapped = done.out.replace("\n   ", " ")
     for written in STEPS:
         step = complete_settings(folder, written)
-        is_due = step.when in ("", "git", "no identity", "full")
+        is_due = step.when in ("", "git", "no identity", "full", "full, git")
         assert (f"$ {step.typed}\n" in done.out) is (is_due and bool(step.typed)), step
         assert (f"-- {step.says}\n" in unwrapped) is (is_due and bool(step.says)), step
 
@@ -169,18 +172,20 @@ def test_short_demo_in_a_terminal(tmp_path: Path) -> None:
 def test_short_demo_leaves_the_same_behind(
     short: tuple[Path, Run], played: tuple[Path, Run]
 ) -> None:
-    """The same messages, versions and files as the full one."""
+    """The same messages, versions and files as the full one up to v2."""
     check_whole(short[0])
     of_run = (".brenner/runs", f".brenner/locks/{RUN_THREAD}")
     left = [each for each in files(played[0]) if not each.startswith(of_run)]
     assert [each for each in left if each not in files(short[0])] == []
     seen = []
     for folder in (short[0], played[0]):
-        mail = asked(folder, "mail", "thread", THREAD)["messages"]
-        slate = asked(folder, "artifact", "show", THREAD)["hypothesis_slate"]
+        mail = asked(folder, "mail", "thread", THREAD)["messages"][: MESSAGES[False]]
+        slate = asked(folder, "artifact", "show", f"{THREAD}@v2")["hypothesis_slate"]
         about = [(each["id"], each["from"], each["to"], each["subject"]) for each in mail]
         names = [(each["id"], each["name"]) for each in slate]
-        seen.append((about, names, git("log", "--format=%s", cwd=folder)))
+        seen.append(
+            (about, names, git("log", "--format=%s", "--reverse", cwd=folder).split("\n")[0])
+        )
     assert seen[0] == seen[1]
 
 
@@ -193,6 +198,32 @@ def test_short_demo_ends_with_the_line_that_opens_the_page(short: tuple[Path, Ru
         ["sh", "-c", f"{line} --help"], capture_output=True, check=False, text=True
     )
     assert (ended.returncode, "Usage: brenner serve" in ended.stdout) == (0, True)
+
+
+# Results and the conclusion, in the full demo
+
+
+def test_results_of_the_full_demo(played: tuple[Path, Run]) -> None:
+    """The figures stay when outcomes are declared; what is contradicted asks for an answer."""
+    folder, done = played
+    row = r"^T2    1\.585 .* (wording|declared) .*\n.*\nT1    0\.918 "
+    bases = re.findall(row, done.out, re.MULTILINE)
+    assert bases == ["wording", "declared"]
+    for words in (
+        "T1 contradicts H1, and supports H2 and H3: heavy ",
+        "T2 contradicts H1 and H2, and supports H3: heavy_transient ",
+        "  H1/T1  T1 contradicts H1: kill it, change it, or say why you keep it  BlueLake",
+        "Published v5 of RS-20260105-phage-protein-template, as message 27, and closed",
+    ):
+        assert words in done.out
+    status = asked(folder, "session", "status", THREAD)
+    assert (status["phase"], status["unanswered"]) == ("complete", [])
+    tests = asked(folder, "artifact", "tests", f"{THREAD}@v3")
+    assert [(each["id"], each["bits"]) for each in tests["tests"]] == [
+        ("T2", 1.58496),
+        ("T1", 0.918296),
+    ]
+    assert (tests["separating_set"], tests["unseparated"]) == (["T2"], [])
 
 
 # The agents that run by themselves, at the end of the full demo
@@ -280,7 +311,7 @@ def test_full_demo_goes_on_with_a_killed_run(tmp_path: Path) -> None:
     assert (done.code, "$ brenner session run" in done.out) == (0, True), done.out
     assert len(list((tmp_path / "demo" / ".brenner" / "runs").iterdir())) == 2
     check_run(tmp_path / "demo")
-    check_whole(tmp_path / "demo")
+    check_whole(tmp_path / "demo", is_full=True)
 
 
 # Step by step
@@ -306,11 +337,14 @@ def test_steps_need_a_terminal(tmp_path: Path, more: tuple[str, ...]) -> None:
 def test_what_is_left_behind(played: tuple[Path, Run]) -> None:
     """A session that verifies, one commit of one file, and nothing else in the repository."""
     folder, _ = played
-    check_whole(folder)
+    check_whole(folder, is_full=True)
     lint = asked(folder, "artifact", "lint", THREAD)
     assert (lint["valid"], lint["violations"]) == (True, [])
     artifact = asked(folder, "artifact", "show", THREAD)
-    assert artifact["metadata"]["status"] == "active"
+    assert artifact["metadata"]["status"] == "closed"
+    assert artifact["research_thread"]["conclusion"].startswith("No. A short-lived RNA")
+    killed = [each["id"] for each in artifact["hypothesis_slate"] if each["killed"]]
+    assert killed == ["H1", "H2", "H4"]
     assert artifact["hypothesis_slate"][3]["killed"]["agent"] == "GreenDog"
     shown = git("show", "--format=%an <%ae>", "--name-only", "HEAD", cwd=folder).split("\n")
     assert shown == ["Brenner demo <demo@example.org>", "", f"artifacts/{THREAD}.md", ""]
@@ -334,7 +368,7 @@ def test_what_to_try_next(copied: Path, played: tuple[Path, Run]) -> None:
         check=False,
     )
     assert (typed.returncode, typed.stderr) == (0, b"")
-    assert asked(copied, "artifact", "show", THREAD)["metadata"]["status"] == "closed"
+    assert asked(copied, "artifact", "show", RUN_THREAD)["metadata"]["status"] == "closed"
     assert (copied / "mine.md").exists()
 
 
@@ -403,7 +437,7 @@ def test_in_a_terminal(tmp_path: Path) -> None:
     assert "\x1b" not in plain
     assert too_wide(plain.splitlines()) == []
     assert "All steps ended as expected." in plain
-    check_whole(tmp_path / "demo")
+    check_whole(tmp_path / "demo", is_full=True)
 
 
 def test_without_git_and_colour(tmp_path: Path) -> None:
@@ -441,7 +475,7 @@ def test_her_git_stays_as_it_is(tmp_path: Path) -> None:
     assert "$ git config commit.gpgsign false\n" in done.out
     assert "$ git config core.hooksPath .git/hooks\n" in done.out
     assert "git config user.name" not in done.out
-    assert git("log", "--format=%an", cwd=tmp_path / "demo") == "Ada\n"
+    assert git("log", "--format=%an", cwd=tmp_path / "demo") == "Ada\nAda\n"
 
 
 # Twice, and interrupted
@@ -464,7 +498,7 @@ def test_every_step_can_be_repeated(copied: Path) -> None:
     assert done.code == 0, done.out
     assert f"This demo was interrupted after step 0 of {len(STEPS)}." in done.out
     assert "Already sent with this key" in done.out
-    check_whole(copied)
+    check_whole(copied, is_full=True)
 
 
 def test_killed_and_gone_on_with(tmp_path: Path) -> None:

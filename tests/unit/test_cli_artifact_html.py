@@ -26,11 +26,11 @@ VOID = {"meta", "br"}
 ELEMENTS = {
     *("html", "title", "style", "main", "header", "nav", "section", "article", "footer", "div"),
     *("h1", "h2", "h3", "p", "span", "a", "s", "dl", "dt", "dd", "ul", "li"),
-    *("table", "thead", "tbody", "tr", "th", "td", *VOID),
+    *("table", "thead", "tbody", "tr", "th", "td", "strong", "code", *VOID),
 }
 ATTRIBUTES = {
     *("lang", "charset", "http-equiv", "content", "name", "class", "id", "href", "scope"),
-    *("tabindex", "role", "aria-label"),
+    *("tabindex", "role", "aria-label", "title"),
 }
 
 
@@ -190,3 +190,24 @@ def test_lines_and_paragraphs_stay() -> None:
     text = artifact_html(artifact(item("H1", name="N\nM", claim="a\r\n b\n\n\tc\x07\u202e\u00a0d")))
     assert "<p>a\n b</p><p>\tc\\x07\\u202e\u00a0d</p>" in text
     assert "N\\nM" in text
+
+
+def test_a_result_is_shown_in_lines() -> None:
+    """The outcome, what follows, the evidence: a file is never a link, whatever its name says."""
+    digest = "0f" * 32
+    result = {
+        "outcome": "Both <b>",
+        "potency": "passed",
+        "contradicts": ["H1"],
+        "observed_at": "2026-01-03T11:12:13.456Z",
+        "evidence": [f"file:results/RS-20251230-cell-fate/T1 H1.json#sha256={digest}"],
+    }
+    claimed = {"outcome": "None", "potency": "failed"}
+    test = item("T1", name="Transplant", results=[result, claimed])
+    page = artifact_html(artifact(item("H1", name="Lineage"), test))
+    assert "<strong>Both &lt;b&gt;</strong><br>contradicts <a " in page
+    assert "; observed 2026-01-03T11:12:13Z</li>" in page
+    assert "<code>results/RS-20251230-cell-fate/T1 H1.json</code>" in page
+    assert f'title="SHA-256 {digest}"' in page
+    lines = "no verdict; potency failed<br>claimed, without evidence"
+    assert f"<strong>None</strong><br>{lines}</li>" in page

@@ -301,6 +301,7 @@ def test_artifact_json() -> None:
         "context": None,
         "why_it_matters": None,
         "anchors": [],
+        "conclusion": None,
         "killed": None,
     }
     assert document["hypothesis_slate"] == [

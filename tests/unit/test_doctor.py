@@ -133,6 +133,19 @@ def test_source_text_must_exist_and_have_sections(project: Path) -> None:
     assert checks["source_text"]["detail"] == "`talks.md`, 3 sections"
 
 
+def test_an_evidence_pack_must_be_sound(project: Path) -> None:
+    """It has a row only if the settings name one."""
+    assert "evidence_pack" not in run_doctor(project)[1]
+    settle(project, 'evidence_pack = "e.toml"\n')
+    code, checks = run_doctor(project)
+    assert (code, checks["evidence_pack"]["id"]) == (3, "EVIDENCE_PACK_UNREADABLE")
+    (project / "e.toml").write_text("[EV-001]\ntitle='T'\nsource='a'\naccessed='2026'\n", "utf-8")
+    code, checks = run_doctor(project)
+    assert (code, checks["evidence_pack"]["id"]) == (3, "INVALID_EVIDENCE_RECORD")
+    (project / "e.toml").write_text("", "utf-8")
+    assert run_doctor(project)[1]["evidence_pack"]["detail"] == "`e.toml`, 0 records"
+
+
 def test_persisting(project: Path) -> None:
     """No repository is a problem only where the settings ask for commits."""
     assert "not committed" in run_doctor(project)[1]["persisting"]["detail"]

@@ -20,7 +20,7 @@ from brenner.lint.rules_cross import QUESTIONS
 from brenner.lint.sarif import to_sarif
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.delta.schema import SECTIONS
-from conformance.lint_kind import text_of
+from conformance.lint_kind import pack_of, text_of
 
 ROOT = Path(__file__).parents[2]
 CONFORMANCE = ROOT / "tests" / "conformance"
@@ -73,7 +73,7 @@ def test_rules_find_their_own_code_only() -> None:
     for case in CASES:
         parsed = parse_artifact(text_of(case))
         source = read_source_text(case.get("source_text", "## §1 x"), "s.md")
-        on = make_file_context(parsed, source)
+        on = make_file_context(parsed, source, pack_of(case))
         for code_id, rule in RULES.items():
             assert {found.id for found in rule(on)} <= {code_id}
         fired |= set(case["codes"])

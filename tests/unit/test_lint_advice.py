@@ -11,7 +11,7 @@ from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.context import SourceText
 from brenner.lint.linter import RULES, lint
-from brenner.protocol.delta.schema import SCORE_PARTS, SECTIONS, FieldKind
+from brenner.protocol.delta.schema import RESULT_FIELDS, SCORE_PARTS, SECTIONS, FieldKind
 from brenner.protocol.delta.validate import validate_delta
 
 _FILE = Path(__file__).parents[1] / "conformance" / "artifacts" / "valid.md"
@@ -29,7 +29,9 @@ def test_fix_names_fields_of_its_section(name: str) -> None:
     allowed = {*SECTIONS, *SCORE_PARTS, *_VALUES, "reason"}  # of a KILL
     for section in sections:
         choices = {each for field in section.fields.values() for each in field.choices}
-        allowed |= {*section.fields, *section.replace_flags, *choices}
+        kinds = {field.kind for field in section.fields.values()}
+        inside = RESULT_FIELDS if FieldKind.RESULTS in kinds else ()
+        allowed |= {*section.fields, *section.replace_flags, *choices, *inside}
     if sections:
         assert set(_WORD.findall(fix)) <= allowed
 

@@ -47,10 +47,17 @@ _NEED_MAIL = {
     "artifact ledger": [THREAD],
     "artifact tests": [THREAD],
     "artifact lint": [THREAD],
+    "result add": [THREAD, "T1", "--outcome", "seen"],
+    "result run": [THREAD, "T1", "--", "true"],
+    "result list": [THREAD],
     "artifact verify": [THREAD],
     "artifact export": [THREAD, "--output", "{files}/page.html"],
+    "evidence add": ["--title", "Clocks", "--source", "doi:10.1000/182"],
+    "evidence list": [],
+    "evidence check": [],
     "refs graph": [THREAD],
     "refs check": [],
+    "refs similar": ["a gradient"],
     "agent secret": ["BlueLake"],
     "serve": ["--port", "0"],
     "mcp": [],
@@ -140,7 +147,7 @@ def test_mail_needs_a_project(empty: Path, files: Path, command: str) -> None:
     assert list(empty.iterdir()) == []
     assert sorted(files.iterdir()) == before
     if command not in ("serve", "mcp", "session watch"):
-        shown = brenner(*arguments, "--json", cwd=empty)
+        shown = brenner("--json", *arguments, cwd=empty)
         assert shown.code == 2
         assert shown.codes == ["NOT_A_PROJECT"]
         assert list(empty.iterdir()) == []

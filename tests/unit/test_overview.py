@@ -50,6 +50,7 @@ def row(thread_id: str = "RS-20251230-cell-fate", **said: object) -> Overview:
         "last_at": EARLIER,
         **dict.fromkeys(("blocked", "questions", "handoffs", "critiques", "refusals"), 0),
         "misplaced": 0,
+        "unanswered": 0,
         **dict.fromkeys(("unread", "applies"), 0),
     }
     return Overview(thread_id, **{**fields, **said})  # type: ignore[arg-type]
@@ -68,6 +69,7 @@ WORST_FIRST = {
     Need.OVERDUE: row(owed=owed(25)),
     Need.REFUSED: row(refusals=1),
     Need.MISPLACED: row(misplaced=1),
+    Need.UNANSWERED: row(unanswered=1),
     Need.READY: row(phase=Phase.READY_TO_COMPILE, owed=owed(23)),
     Need.LATE: row(phase=Phase.COMPLETE, applies=2),
     Need.HANDOFFS: row(handoffs=1),
@@ -104,6 +106,7 @@ def test_needs_are_all_that_holds() -> None:
         owed=owed(30),
         refusals=1,
         misplaced=1,
+        unanswered=1,
         handoffs=1,
         phase=Phase.READY_TO_COMPILE,
     )
@@ -112,7 +115,7 @@ def test_needs_are_all_that_holds() -> None:
     )
     ready = everything._replace(is_stopped=False)
     assert Need.READY in needs_of(ready, NOW, DEADLINE)
-    closed = row(phase=Phase.COMPLETE, questions=1, refusals=1, misplaced=1)
+    closed = row(phase=Phase.COMPLETE, questions=1, refusals=1, misplaced=1, unanswered=1)
     assert needs_of(closed, NOW, DEADLINE) == (Need.ASKED, Need.COMPLETE)
     late = closed._replace(applies=1)
     assert needs_of(late, NOW, DEADLINE) == (Need.ASKED, Need.LATE, Need.COMPLETE)
@@ -138,12 +141,12 @@ def test_counts() -> None:
     both = row(blocked=1, phase=Phase.COMPLETE)
     found = count_needs([both, *WORST_FIRST.values()], NOW, DEADLINE)
     assert found == {
-        "sessions": 15,  # a conversation is none
+        "sessions": 16,  # a conversation is none
         **{str(need): 1 for need in Need},
         "blocked": 2,
         "complete": 3,
         # A stopped session has a phase; so has one that is asked, overdue, or hands over.
-        "in_critique": 7,
+        "in_critique": 8,
     }
 
 
@@ -275,6 +278,7 @@ def test_the_stable_form() -> None:
         "overdue": 1,
         **dict.fromkeys(("blocked", "questions", "handoffs", "critiques", "refusals"), 0),
         "misplaced": 0,
+        "unanswered": 0,
         "unread": 0,
         "applies": 0,
         "stopped": False,

@@ -109,10 +109,10 @@ def test_settings(here: Path) -> None:
     settings(
         here,
         'operator = "Ada-2"\nack_deadline_hours = 1.5\nroster = "team.md"\nsource_text = "a.md"\n'
-        "evidence_pack = []\npresets = {a = 1}\n[persist]\nevery = 3\ncommit = true\n",
+        "evidence_pack = 'e.json'\npresets = {a = 1}\n[persist]\nevery = 3\ncommit = true\n",
     )
     project = find_project(None, NOBODY)
-    assert project.source_text == "a.md"
+    assert (project.source_text, project.evidence_pack) == ("a.md", "e.json")
     assert project.persist == PersistSettings(every=3, commit=True)
     assert (project.operator, project.ack_deadline) == ("Ada-2", timedelta(minutes=90))
     assert project.diagnostics == ()

@@ -13,7 +13,7 @@ import pytest
 from brenner.artifact.merge.engine import merge
 from brenner.artifact.model import Reference
 from brenner.artifact.render import render_artifact
-from brenner.artifact.serialize import decode_state, encode_state
+from brenner.artifact.serialize import FORMAT, decode_state, encode_state
 from brenner.artifact.state import LazyMapping, Overlay, State, adopted_state, empty_state
 from brenner.protocol.messages import StoredMessage
 from histories import moment
@@ -49,7 +49,7 @@ def lines_of(state: State) -> dict[str, str]:
 def stamped(lines: dict[str, str]) -> str:
     """The text of these lines."""
     body = "\n".join(lines.values())
-    stamp = {"brenner_state": 1, "crc32": crc32(f"{body}\n".encode())}
+    stamp = {"brenner_state": FORMAT, "crc32": crc32(f"{body}\n".encode())}
     return json.dumps(stamp, separators=(",", ":")) + "\n" + body
 
 

@@ -247,8 +247,9 @@ def test_the_keys_of_the_document() -> None:
     assert list(document) == [
         *("thread_id", "kind", "question", "round", "phase", "attention", "version"),
         *("participants", "pending", "critiques", "blocked", "questions", "handoffs", "refusals"),
-        *("misplaced", "settled", "cancelled"),
+        *("misplaced", "unanswered", "settled", "cancelled"),
         *("unread", "applies", "stopped", "position", "first_at", "last_at", "references"),
+        "independent",
     ]
     assert (document["phase"], document["round"]) == ("awaiting_acks", 2)
     assert list(document["participants"][0]) == [

@@ -57,7 +57,17 @@ participants = st.builds(
     times | st.none(),
 )
 acks = st.builds(
-    OpenAck, names, ids, ids, st.integers(1, 3), texts | st.none(), names, texts, times, times
+    OpenAck,
+    names,
+    ids,
+    ids,
+    st.integers(1, 3),
+    texts | st.none(),
+    names,
+    texts,
+    times,
+    times,
+    unsealed_at=times | st.none(),
 )
 kinds = st.sampled_from(["CRITIQUE", "BLOCKED", "QUESTION", "HANDOFF"])
 messages = st.builds(

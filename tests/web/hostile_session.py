@@ -72,7 +72,11 @@ def _kickoff() -> str:
 
 def _added(section: Section, text: str) -> str:
     """An ADD, or of the question an EDIT, with the text in every field."""
-    payload = {name: _value(field, text) for name, field in section.fields.items()}
+    payload = {
+        name: _value(field, text)
+        for name, field in section.fields.items()
+        if not field.operator_only
+    }
     if section is RESEARCH_THREAD:
         return render_delta(Delta(Operation.EDIT, section.id, "RT", payload, text))
     return render_delta(Delta(Operation.ADD, section.id, None, payload, text))
@@ -90,6 +94,10 @@ def _value(field: Field, text: str) -> Any:
         FieldKind.DESCRIPTIONS: {"fell": text},
         FieldKind.RESULTS: [{"outcome": text, "potency": "passed", "note": text}],
         FieldKind.REFERENCES: [{"session": THREAD, "item": "H1", "relation": "extends"}],
+        FieldKind.DESCRIPTIONS: {"slow": text, "fast": f"not {text}"},
+        FieldKind.RESULTS: [
+            {"outcome": text, "potency": "passed", "contradicts": ["H1"], "note": text}
+        ],
     }
     return values[field.kind]
 

@@ -192,7 +192,7 @@ def test_a_project_without_a_source_text_says_how_to_name_one(tmp_path: Path) ->
 
 
 def test_a_note_appears_on_hover_and_with_a_click(browser_page: Window) -> None:
-    page = browser_page.open(f"/sessions/{DEMO}")
+    page = browser_page.open(f"/sessions/{DEMO}/artifact")
     note = page.locator("#note-H1-claim")
     about = note.locator(".about")
     assert not about.is_visible()
@@ -210,7 +210,7 @@ def test_a_note_appears_on_hover_and_with_a_click(browser_page: Window) -> None:
 
 def test_a_note_appears_with_a_tap_and_nothing_scrolls_sideways(browser: Any, site: Show) -> None:
     with window(browser, site.base, PHONE) as phone:
-        page = phone.open(f"/sessions/{DEMO}")
+        page = phone.open(f"/sessions/{DEMO}/artifact")
         page.locator("#note-H1-claim summary").tap()
         page.locator("#note-H1-claim .about").wait_for(state="visible")
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]

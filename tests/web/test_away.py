@@ -139,14 +139,14 @@ def test_a_session_comes_from_its_file(tmp_path: Path) -> None:
         aside.mkdir()
         for each in (tmp_path / ".brenner").glob("mail.sqlite3*"):
             each.rename(aside / each.name)
-        found = stage.server.ask("GET", links.session(DEMO) + "?format=json")
+        found = stage.server.ask("GET", links.session(DEMO, "artifact") + "?format=json")
         assert found.status == 200
         assert found.document["stale"]["as_of"] is None
         assert found.document["stale"]["code"] == "STORE_UNUSABLE"
         assert found.document["stale"]["since"] == found.headers[STALE_HEADER.lower()]
         assert found.document["session"]["source"] == "file"
         assert found.document["notes"] == []
-        words = str(stage.server.ask("GET", links.session(DEMO)).document)
+        words = str(stage.server.ask("GET", links.session(DEMO, "artifact")).document)
         assert "Messages cannot be read since" in words
         assert "SHOWN_FROM_FILE" not in words
         assert "has no version of" not in words

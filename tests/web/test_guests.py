@@ -157,12 +157,16 @@ def test_what_a_guest_sees(served: Inside) -> None:
     shown = (
         *(links.session(MINE, tab) for tab in ("", *links.TABS)),
         *(links.message(mine), links.message(mine, "raw"), links.export(MINE, "json"), "/help"),
+        *(links.search("secret", None, MINE), links.search("is:unread", None, MINE)),
+        links.palette(MINE),
     )
     for path in shown:
         assert client.get(path).status == OK, path
+        assert OTHER not in client.get(path).text
     hidden = (
         *(links.session(OTHER, tab) for tab in ("", *links.TABS)),
         *(links.message(theirs), links.message(theirs, "raw"), links.message(10**6)),
+        *(links.search("secret", None, OTHER), links.palette(OTHER), "/palette", "/genealogy"),
         *(links.export(OTHER, "json"), "/", "/search?q=secret", "/connect", "/lab", "/lab/login"),
         *("/events", f"/events?thread={OTHER}", f"/events?thread={MINE}&thread={OTHER}"),
         *(f"/sessions/%2e%2e/{OTHER}", f"/sessions/{MINE}%2f..%2f{OTHER}", f"/sessions//{OTHER}"),

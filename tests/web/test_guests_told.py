@@ -112,8 +112,8 @@ def test_what_the_session_says_itself_stays(owner: Client, guest: Client) -> Non
         (SECRET, None, None, None),
         (GONE, None, None, None),
     ]
-    shown = (path, links.session(THREAD), links.session(THREAD, "artifact"))
-    for each in (*shown, links.export(THREAD, "html")):
+    shown = (path, links.session(THREAD, "artifact"))
+    for each in (*shown, links.session(THREAD), links.export(THREAD, "html")):
         text = guest.get(each).text
         assert f"/sessions/{SECRET}" not in text
         assert "broken reference" not in text

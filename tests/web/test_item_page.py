@@ -9,7 +9,7 @@ from brenner.diagnostics.model import RequestError
 from brenner.services.workspace import Workspace
 from brenner.web.responses import error_page
 from brenner.web.views import artifact as item
-from session.workspaces import ANN, BEA, THREAD, contribute, kickoff, new_workspace
+from session.workspaces import ANN, BEA, THREAD, add, contribute, kickoff, new_workspace
 from web.disputed import LOST, NEW, OLD, block, compiled, disputed, looked, visit_to
 
 
@@ -92,3 +92,21 @@ def test_before_the_first_version_there_is_none(tmp_path: Path) -> None:
     with pytest.raises(RequestError) as refused:
         shown(workspace, "H1")
     assert error_page(refused.value).status == 404
+
+
+def test_a_killed_hypothesis_that_it_resembles_is_shown(workspace: Workspace) -> None:
+    """With the reason of the kill; it does not resemble itself, and guests see only their own."""
+    again = add("Lineage again", claim="Lineage decides, whatever the neighbours are")
+    contribute(workspace, ANN, again, base="v2")
+    compiled(workspace)
+    document, page = shown(workspace, "H4")
+    [found] = document["resembles"]
+    assert (found["session"], found["item"], found["is_referenced"]) == (THREAD, "H2", False)
+    assert found["killed"]["reason"] == "Refuted: see C1 and §2"
+    assert "Hypotheses that were killed and have many of the same words" in page
+    assert shown(workspace, "H2")[0]["resembles"] == []
+    assert shown(workspace, "P1")[0]["resembles"] == []
+    path = f"/sessions/{THREAD}/items/H4"
+    visit = visit_to(workspace, path, {"thread": THREAD, "item": "H4"})
+    elsewhere = visit._replace(guest_of=frozenset({"RS-20260101-other"}))
+    assert looked(item.item_page, elsewhere)[0]["resembles"] == []

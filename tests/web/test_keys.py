@@ -7,7 +7,7 @@ from brenner.protocol.message_types import TYPES
 from web.browsing import THREAD, Show, Window
 
 SESSION = f"/sessions/{THREAD}"
-TABS = ("artifact", "thread", "versions", "ledger", "evidence", "agents")
+TABS = ("overview", "artifact", "thread", "versions", "ledger", "evidence", "agents")
 
 
 def sheet(page: Page) -> None:
@@ -45,17 +45,16 @@ def test_other_keys_rest_while_it_is_open(browser_page: Window) -> None:
     assert page.url.endswith(SESSION)
 
 
-def test_search_and_home(browser_page: Window) -> None:
-    """`/` goes to the field and types nothing; letters in a field are letters; Esc leaves it."""
+def test_find_and_home(browser_page: Window) -> None:
+    """`/` opens the palette and types nothing; letters in a field are letters; Esc closes it."""
     page = browser_page.open(SESSION)
-    field = page.locator("#q")
     page.keyboard.press("/")
+    field = page.get_by_role("combobox", name="Find or go to")
     expect(field).to_be_focused()
     page.keyboard.type("gh?2/")
     expect(field).to_have_value("gh?2/")
-    expect(page.get_by_role("dialog")).to_have_count(0)
     page.keyboard.press("Escape")
-    expect(field).not_to_be_focused()
+    expect(page.get_by_role("dialog")).to_have_count(0)
     page.keyboard.press("g")
     page.keyboard.press("h")
     page.wait_for_url("**/")
@@ -63,13 +62,13 @@ def test_search_and_home(browser_page: Window) -> None:
 
 
 def test_tabs(browser_page: Window) -> None:
-    """1 to 6; another number is nothing. From another page: who is there already waits for none."""
+    """1 to 7; another number is nothing. From another page: who is there already waits for none."""
     page = browser_page.open(f"{SESSION}/agents")
     for number, tab in enumerate(TABS, 1):
         page.keyboard.press(str(number))
         place = "**" + (SESSION if number == 1 else f"{SESSION}/{tab}")
         page.wait_for_url(place)
-    page.keyboard.press("7")
+    page.keyboard.press("8")
     assert page.url.endswith("agents")
 
 
@@ -96,7 +95,7 @@ def test_steps(browser_page: Window) -> None:
 
 def test_who_set_what(browser_page: Window) -> None:
     """With p it is shown everywhere, or hidden; Esc closes a note, and the focus stays at it."""
-    page = browser_page.open(SESSION)
+    page = browser_page.open(f"{SESSION}/artifact")
     mark = page.locator("details.note summary").first
     mark.focus()
     page.keyboard.press("Enter")
@@ -124,7 +123,6 @@ def test_keys_can_be_switched_off(browser_page: Window) -> None:
         page.goto(path)
         for key in ("/", "2", "?"):
             page.keyboard.press(key)
-        expect(page.locator("#q")).not_to_be_focused()
         expect(page.get_by_role("dialog")).to_have_count(0)
         assert page.url.endswith(path)
     page.goto("/help")
@@ -139,7 +137,7 @@ def test_the_browsers_own_keys_are_its_own(browser_page: Window, held: str) -> N
     page = browser_page.open(SESSION)
     page.keyboard.press(f"{held}+2")
     page.keyboard.press("/")
-    expect(page.locator("#q")).to_be_focused()
+    expect(page.get_by_role("dialog", name="Find or go to")).to_be_visible()
     assert page.url.endswith(SESSION)
 
 

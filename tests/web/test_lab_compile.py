@@ -1,6 +1,7 @@
 """Compiling and completing in the lab: what is published is what was shown."""
 
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -325,3 +326,37 @@ def test_without_a_version_there_is_nothing_to_complete(operator: Operator) -> N
     page = operator.form(COMPLETE_ACTION)
     assert seen(page)["fault"]["id"] == "NO_VERSION_TO_CLOSE"
     assert seen(page)["position"] is None
+
+
+def test_completing_asks_about_what_is_unanswered(workspace: Workspace, operator: Operator) -> None:
+    """The form lists it, and a conclusion that was previewed is sent before the last version."""
+    contribute(workspace, ANN, add("Time"))
+    test = {"name": "Graft", "procedure": "x", "discriminates": "H1 vs H2"}
+    found = {"outcome": "new", "potency": "passed", "contradicts": ["H1"]}
+    blocks = {
+        "ADD": {**test, "expected_outcomes": {"H1": "old", "H2": "new"}},
+        "EDIT": {"results": [found]},
+    }
+    for operation, payload in blocks.items():
+        target = "T1" if operation == "EDIT" else None
+        about = {"section": "discriminative_tests", "target_id": target, "rationale": "why"}
+        contribute(workspace, BEA, {"operation": operation, "payload": payload, **about})
+        compile_thread(workspace, THREAD, CompileOptions())
+    first = operator.form(COMPLETE_ACTION)
+    compiled = seen(first)["compiled"]
+    assert [each["fact"] for each in compiled["unanswered"]] == ["T1 contradicts H1"]
+    assert "NO_CONCLUSION" in [each["id"] for each in compiled["violations"]]
+    assert not seen(first)["can_act"]
+    wish = {"conclusion": "Place decides"}
+    refused = operator.again(COMPLETE_ACTION, {**wish, **position(first)})
+    assert refused.status != HTTPStatus.OK
+    assert len(versions(workspace)) == 2
+    wish |= {"anyway": "yes"}
+    preview = cast("Json", operator.preview(COMPLETE_ACTION, wish))
+    assert (preview["can_act"], preview["compiled"]["conclusion"]) == (True, "Place decides")
+    guards = {name: str(preview[name]) for name in ("position", "since", "seen")}
+    done = operator.done(COMPLETE_ACTION, {**wish, **guards})
+    assert done.is_done
+    *_, conclusion, last = workspace.mailbox.thread(THREAD).messages
+    assert conclusion.message.subject.startswith("DELTA[human]: Conclusion")
+    assert "## Left Unanswered\n- T1 contradicts H1" in last.message.body

@@ -158,6 +158,7 @@ def visit_status(workspace: Workspace) -> Any:
 def test_tabs_have_counts_and_say_where_one_is(workspace: Workspace) -> None:
     tabs = {each["name"]: each["count"] for each in frame(workspace)["tabs"]}
     assert tabs == {
+        "overview": None,
         "artifact": sum(frame(workspace)["card"]["statistics"].values()),
         "thread": 7,
         "versions": 2,
@@ -165,13 +166,14 @@ def test_tabs_have_counts_and_say_where_one_is(workspace: Workspace) -> None:
         "evidence": None,
         "agents": 2,
     }
-    here = f'<a href="/sessions/{THREAD}" data-tab="1" aria-current="page">'
-    assert here in page_of(workspace)
+    here = f'<a href="/sessions/{THREAD}/artifact" data-tab="2" aria-current="page">'
+    visit = visit_to(workspace, f"/sessions/{THREAD}/artifact", {"thread": THREAD})
+    assert here in looked(artifact.page, visit)[1]
 
 
 def test_a_message_stands_in_the_thread(workspace: Workspace) -> None:
     page = looked(message.message_page, visit_to(workspace, "/messages/1", {"message": "1"}))[1]
-    assert 'data-tab="2" aria-current="true">Thread' in page
+    assert 'data-tab="3" aria-current="true">Thread' in page
 
 
 def test_what_needs_the_operator_stands_first(workspace: Workspace) -> None:

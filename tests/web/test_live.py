@@ -50,7 +50,7 @@ def test_news_appears_in_place(stage: Show, opened: Window) -> None:
     """Focus, selection, scrolling and what is folded open stay; it is told in words."""
     page = opened.open(AGENTS)
     is_live(page)
-    tab = page.locator("[data-tab='2']")
+    tab = page.locator("[data-tab='3']")
     before = int(tab.locator(".count").inner_text())
     page.evaluate(
         """() => {
@@ -61,7 +61,7 @@ def test_news_appears_in_place(stage: Show, opened: Window) -> None:
           getSelection().removeAllRanges();
           getSelection().addRange(range);
           for (const each of document.querySelectorAll("details")) each.open = true;
-          document.querySelector("[data-tab='5']").focus();
+          document.querySelector("[data-tab='6']").focus();
           scrollTo(0, 200);
         }"""
     )
@@ -93,7 +93,7 @@ def test_nothing_beside_the_connection_moves(opened: Window) -> None:
     live, still = opened.open(AGENTS), opened.open("/connect")
     live.bring_to_front()
     is_live(live)
-    places = [page.locator("#q").bounding_box() for page in (live, still)]
+    places = [page.locator("[data-palette]").bounding_box() for page in (live, still)]
     assert places[0] == places[1]
 
 
@@ -105,7 +105,7 @@ def test_a_lost_connection(browser: Browser, tmp_path: Path) -> None:
         with window(browser, stage.base) as opened:
             page = opened.open(AGENTS)
             is_live(page)
-            before = int(page.locator("[data-tab='2'] .count").inner_text())
+            before = int(page.locator("[data-tab='3'] .count").inner_text())
             stage.server.running.stop()
             lost = re.compile(r"Not connected since \d\d:\d\d: trying again")
             expect(page.locator("#connection")).to_have_text(lost)
@@ -113,7 +113,7 @@ def test_a_lost_connection(browser: Browser, tmp_path: Path) -> None:
             note(stage)
             with inside(mailbox, stage.project, SETTINGS._replace(port=port)):
                 expect(page.locator("#connection")).to_have_text("Reconnected", timeout=15_000)
-                count = page.locator("[data-tab='2'] .count")
+                count = page.locator("[data-tab='3'] .count")
                 expect(count).to_have_text(str(before + 1), timeout=15_000)
                 is_live(page)
             page.close()
@@ -125,7 +125,7 @@ def test_a_hidden_page_catches_up(stage: Show, opened: Window) -> None:
     """It has no connection while nobody sees it, and all the news when somebody does."""
     page = opened.open(AGENTS)
     is_live(page)
-    before = int(page.locator("[data-tab='2'] .count").inner_text())
+    before = int(page.locator("[data-tab='3'] .count").inner_text())
     hide = """(isHidden) => {
       Object.defineProperty(document, "hidden", {configurable: true, get: () => isHidden});
       document.dispatchEvent(new Event("visibilitychange"));
@@ -134,7 +134,7 @@ def test_a_hidden_page_catches_up(stage: Show, opened: Window) -> None:
     for _ in range(3):
         note(stage)
     page.evaluate(hide, False)
-    expect(page.locator("[data-tab='2'] .count")).to_have_text(str(before + 3))
+    expect(page.locator("[data-tab='3'] .count")).to_have_text(str(before + 3))
     expect(page.locator("#news")).to_contain_text("3 messages. The last: INFO from BlueLake")
 
 

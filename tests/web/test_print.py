@@ -86,7 +86,7 @@ def test_marks_without_colour(browser: Browser, site: Show) -> None:
 def test_a_finding_is_printed_once(browser: Browser, site: Show) -> None:
     """In the list above the artifact; on the page of an item, there."""
     with window(browser, site.base) as opened:
-        page = opened.open(SESSION)
+        page = opened.open(f"{SESSION}/artifact")
         page.locator(".artifact-section").first.evaluate(_WITH_FINDING)
         assert page.locator(".findings").filter(visible=True).count() == 1
         on_paper(page)

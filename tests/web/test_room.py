@@ -18,7 +18,7 @@ from web.test_print import on_paper
 SESSION = links.session(CROWDED)
 TABLET = (1024, 800)
 LAB_FORMS = ("compile", "persist", "round", "complete", "critique", "reply", "acknowledge")
-TABS = ("artifact", "thread", "versions", "ledger", "evidence", "agents")
+TABS = ("overview", "artifact", "thread", "versions", "ledger", "evidence", "agents")
 FINGER = 24  # pixels, the least that a finger hits
 _SIZES = """() => [...new Set([...document.querySelectorAll("body *")]
     .filter(each => each.checkVisibility() && [...each.childNodes].some(
@@ -117,7 +117,7 @@ def test_what_needs_the_operator_is_folded_where_there_is_no_room(
 def test_a_note_moves_nothing(browser: Browser, full: Show) -> None:
     """Of a field, of one of several entries, of a cell of a table that scrolls."""
     with window(browser, full.base, TABLET) as opened:
-        page = opened.open(SESSION)
+        page = opened.open(f"{SESSION}/artifact")
         for mark in (
             page.locator("#note-H1-claim > summary"),
             page.locator(".predictions tr:last-child td:nth-child(3) .note > summary"),
@@ -140,7 +140,7 @@ def test_a_note_moves_nothing(browser: Browser, full: Show) -> None:
 def test_with_keys_a_sentence_is_there(browser: Browser, full: Show) -> None:
     """What was replaced, before anything is opened; Enter opens the whole note."""
     with window(browser, full.base) as opened:
-        page = opened.open(SESSION)
+        page = opened.open(f"{SESSION}/artifact")
         tall = height(page)
         page.keyboard.press("Tab")
         mark = page.locator("#note-H1-claim > summary")
@@ -157,7 +157,7 @@ def test_on_a_phone_a_note_covers_nothing_and_one_closes_the_other(
     browser: Browser, full: Show
 ) -> None:
     with touched(browser, full.base) as opened:
-        page = opened.open(SESSION)
+        page = opened.open(f"{SESSION}/artifact")
         for name in ("H1-claim", "H1-mechanism", "H1-anchors"):
             page.locator(f"#note-{name} > summary").tap()
             expect(page.locator("details.note[open]")).to_have_count(1)
@@ -174,7 +174,7 @@ def test_on_a_phone_a_note_covers_nothing_and_one_closes_the_other(
 
 def test_fingers_hit_what_they_point_at(browser: Browser, full: Show) -> None:
     with touched(browser, full.base) as opened:
-        page = opened.open(SESSION)
+        page = opened.open(f"{SESSION}/artifact")
         for place in (".attentions a", ".lint summary", ".note > summary", ".tabs a"):
             sizes = (
                 page.locator(place)
@@ -228,7 +228,7 @@ def test_the_open_tab_is_told_where_colours_are_the_readers_own(
 ) -> None:
     view = {"width": DESKTOP[0], "height": DESKTOP[1]}
     with Window(browser, full.base, {"viewport": view, "forced_colors": "active"}) as opened:
-        page = opened.open(SESSION)
+        page = opened.open(f"{SESSION}/artifact")
         colour = "each => getComputedStyle(each).borderBottomColor"
         paper = page.evaluate(
             "() => { const each = document.createElement('i'); each.style.color = 'Canvas';"

@@ -20,7 +20,7 @@ from brenner.server.settings import ServeSettings
 from brenner.services.workspace import Workspace
 from brenner.web.rendering import render_html
 from brenner.web.request import Page, RequestContext
-from brenner.web.views import thread as search
+from brenner.web.views import search
 from strategies import any_text
 
 ANN, THREAD = "BlueLake", "RS-20251230-cell-fate"

@@ -66,7 +66,7 @@ def test_one_reads_while_the_other_compiles(
     reader.evaluate("() => { window.isTheSame = true; }")
     where = reader.evaluate(_HERE)
     assert where == [True, "note-H2-claim"]
-    mail = int(reader.locator("[data-tab='2'] .count").inner_text())
+    mail = int(reader.locator("[data-tab='3'] .count").inner_text())
     operator = Evening(served, windows[0].context.new_page(), Mouse(), is_audited=False)
     operator.log_in(new_secret(served))
     with window(browser, served.base) as third:
@@ -75,7 +75,7 @@ def test_one_reads_while_the_other_compiles(
         delta = contributes(served, THREAD, "RedSky", edit("H1", claim=CLAIM), base="v2")
         article = thread.locator(f"#m{delta.id}")
         expect(article).to_contain_text("DELTA")
-        count = reader.locator("[data-tab='2'] .count")
+        count = reader.locator("[data-tab='3'] .count")
         expect(count).to_have_text(str(mail + 1))
         expect(reader.locator("#card .since")).to_contain_text("1 delta")
         operator.form(THREAD, "Compile")

@@ -49,7 +49,7 @@ from brenner.protocol.delta.schema import (
     FieldKind,
     Section,
 )
-from brenner.protocol.grammar import HYPOTHESIS_REFERENCE, ITEM_ID, MENTION
+from brenner.protocol.grammar import EVIDENCE_FILE, HYPOTHESIS_REFERENCE, ITEM_ID, MENTION
 from brenner.text import escape_control
 
 if TYPE_CHECKING:
@@ -67,8 +67,9 @@ class LinkTargets(NamedTuple):
     """The addresses that a page can link to.
 
     Keys are items of this session by ID (`H2`), items of other sessions by both IDs
-    (`RS-20251228-initial H2`), and sections of the source text (`§42`). With `links_in_prose`, the
-    page links them in every text. Otherwise it links only fields that the schema declares as IDs.
+    (`RS-20251228-initial H2`), sections of the source text (`§42`), and records and excerpts of the
+    evidence pack (`EV-001#E1`). With `links_in_prose`, the page links them in every text. Otherwise
+    it links only fields that the schema declares as IDs.
     """
 
     session_id: str
@@ -260,24 +261,38 @@ def _reference_html(reference: Reference, targets: LinkTargets) -> str:
 
 
 def _result_html(result: Result, targets: LinkTargets) -> str:
-    """Render a result: what was observed, then what it means and where it comes from."""
-    verdict = [
-        f"{word} {', '.join(item_link(each, targets) for each in ids)}"
+    """Render a result in lines: what was observed, what it means, its evidence, and the note."""
+    verdict = ", and ".join(
+        f"{word} {' and '.join(item_link(each, targets) for each in ids)}"
         for word, ids in (("contradicts", result.contradicts), ("supports", result.supports))
         if ids
-    ]
-    if result.derived:
-        verdict.append("derived from the expected outcomes")
-    evidence = ", ".join(_link_mentions(each, targets) for each in result.evidence)
-    parts = [
-        _lines_with_links(result.outcome, targets),
-        f"potency {text_html(result.potency.replace('_', ' '))}",
-        *verdict,
-        f"observed {text_html(result.observed_at)}" if result.observed_at else "",
-        f"evidence {evidence}" if evidence else "claimed, without evidence",
+    )
+    derived = " (derived from the expected outcomes)" if result.derived else ""
+    potency = f"potency {text_html(result.potency.replace('_', ' '))}"
+    evidence = ", ".join(_evidence_html(each, targets) for each in result.evidence)
+    origin = f"evidence {evidence}" if evidence else "claimed, without evidence"
+    at = _FRACTION.sub("", result.observed_at or "")
+    lines = [
+        f"<strong>{_lines_with_links(result.outcome, targets)}</strong>",
+        f"{verdict or 'no verdict'}{derived}; {potency}",
+        f"{origin}; observed {text_html(at)}" if at else origin,
         _lines_with_links(result.note, targets) if result.note else "",
     ]
-    return "; ".join(filter(None, parts))
+    return "<br>".join(filter(None, lines))
+
+
+_FRACTION = lazy_pattern(r"(?<=:[0-9]{2})[.,][0-9]+")  # of a second
+_DIGITS_OF_HASH = 12
+
+
+def _evidence_html(evidence: str, targets: LinkTargets) -> str:
+    """Render an anchor with its link, or a file with the beginning of its SHA-256."""
+    file = EVIDENCE_FILE.fullmatch(evidence)
+    if not file:
+        return _link_mentions(evidence, targets)
+    digest = file["sha256"][:_DIGITS_OF_HASH]
+    whole = f'<span title="SHA-256 {file["sha256"]}">SHA-256 {digest}…</span>'
+    return f"<code>{text_html(file['path'])}</code> ({whole})"
 
 
 def _plain_list(entries: Iterable[str], is_killed: bool) -> str:

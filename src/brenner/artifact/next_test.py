@@ -161,6 +161,15 @@ class NextTests(NamedTuple):
         everything = (1 << len(self.hypotheses)) - 1
         return _pairs(self.hypotheses, [everything & ~row for row in self._by_word()])
 
+    def count_separated(self) -> int:
+        """Return the number of pairs that at least one test separates by key."""
+        return sum(row.bit_count() for row in self._by_key()) // 2
+
+    def count_only_worded_differently(self) -> int:
+        """Return the number of the pairs of `only_worded_differently`."""
+        rows = zip(self._by_key(), self._by_word(), strict=True)
+        return sum((word & ~key).bit_count() for key, word in rows) // 2
+
     def _by_key(self) -> list[int]:
         return self._union(_differences(test.keys) for test in self.tests)
 

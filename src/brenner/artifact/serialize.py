@@ -247,6 +247,7 @@ def encode_state(state: State) -> str:
         "has_question": state.has_question,
         "updated": _encode_time(state.updated),
         **({"is_independent": True} if state.is_independent else {}),
+        **({"readings": [*map(list, state.readings.items())]} if state.readings else {}),
     }
     lines = [
         to_json_text(head),
@@ -292,6 +293,7 @@ def _decode_lines(lines: list[str]) -> State:
         head["has_question"],
         datetime.fromisoformat(head["updated"]) if head["updated"] else None,
         head.get("is_independent", False),
+        {tuple(place): reading for place, reading in head.get("readings", ())},
     )
 
 

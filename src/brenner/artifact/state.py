@@ -449,10 +449,18 @@ def latest_version_before(position: ThreadPosition, versions: tuple[Version, ...
     )
 
 
+# The block of a change: version, message and number. And what IDs in its texts mean, where that is
+# not the item of that number; None if it is no item.
+BlockPlace = tuple[int, int, int]
+ProseReading = Mapping[str, str | None]
+
+
 class State(NamedTuple):
     """The latest version of a thread with its history. `added` has the position of each ADD.
 
-    `is_independent` states that the first round was independent (R33).
+    `is_independent` states that the first round was independent (R33). `readings` are those of
+    assumptions and critiques: their texts say which items depend on an assumption, or are kept
+    (R28).
     """
 
     artifact: Artifact
@@ -465,6 +473,7 @@ class State(NamedTuple):
     has_question: bool = False
     updated: datetime | None = None
     is_independent: bool = False
+    readings: Mapping[BlockPlace, ProseReading] = MappingProxyType({})
 
 
 def empty_state(thread_id: str) -> State:

@@ -30,7 +30,7 @@ from brenner.cli.output import (
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.named_tuple import NamedTuple
-from brenner.protocol.validate import Report, check_message
+from brenner.protocol.validate import Report, adds_hypothesis, check_message
 from brenner.text import escape_control, plural
 
 _PRINTED = "printed message"
@@ -173,6 +173,14 @@ def _check(name: str, actor: str | None, settings: Settings) -> _CheckedInput:
         from brenner.cli.check_thread import without_needless_advice  # it opens the store
 
         report = without_needless_advice(report, settings)
+    if "EV-" in text:
+        from brenner.cli.check_thread import with_evidence_faults  # it reads the evidence pack
+
+        report = with_evidence_faults(report, text, settings)
+    if report.valid and adds_hypothesis(report.deltas):
+        from brenner.cli.check_killed import with_resembling_killed  # it reads all sessions
+
+        report = with_resembling_killed(report, text, settings)
     return _CheckedInput(name, text, report, actor)
 
 

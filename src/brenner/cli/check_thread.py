@@ -11,16 +11,18 @@ from brenner.cli.output import count_by_severity, styled, write_json, write_plac
 from brenner.cli.threads import find_thread
 from brenner.cli.workspace import workspace_of
 from brenner.config import find_project
-from brenner.diagnostics.model import BrennerError, Summary, worst_first
+from brenner.diagnostics.model import ERROR, BrennerError, Summary, worst_first
 from brenner.mail.open import SqliteStore, store_of
 from brenner.protocol.thread_ids import without_id_advice
 from brenner.services.blame import check_thread
 from brenner.text import escape_control
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from brenner.cli.options import Settings
+    from brenner.config import Project
+    from brenner.diagnostics.model import Diagnostic
     from brenner.protocol.messages import StoredMessage
     from brenner.protocol.validate import Report
 
@@ -30,12 +32,45 @@ def check(settings: Settings, thread_id: str) -> int:
     with workspace_of(settings) as here:
         thread_id = find_thread(here, thread_id)
         checked = check_thread(here.mailbox, thread_id, here.project.operator)
+        if here.project.evidence_pack:
+            checked = [_with_evidence(here.project, *each) for each in checked]
     summary = _total_summary([report for _, report in checked])
     if settings.as_json:
         write_json(_document(thread_id, checked, summary))
     else:
         _write(thread_id, checked, summary)
     return EXIT_INVALID if summary.errors else EXIT_OK
+
+
+def _with_evidence(
+    project: Project, stored: StoredMessage, report: Report
+) -> tuple[StoredMessage, Report]:
+    """Return the report with what the message cites wrongly of the evidence pack (R31)."""
+    from brenner.services.evidence import message_faults  # only with an evidence pack
+
+    found = () if stored.is_sealed else message_faults(project, stored.message)
+    return stored, _add_violations(report, found)
+
+
+def with_evidence_faults(report: Report, text: str, settings: Settings) -> Report:
+    """Return the report of a message file with what it cites wrongly of the project's pack."""
+    from brenner.protocol.messages import parse_message_file
+    from brenner.services.evidence import message_faults
+
+    try:
+        project = find_project(settings.project, os.environ, settings.store)
+    except BrennerError:  # the check itself needs no project
+        return report
+    file = parse_message_file(text)
+    faults = [each.moved(file.body_line - 1) for each in message_faults(project, file.message)]
+    if any(each.severity is ERROR for each in faults):
+        report = report._replace(corrected=None)  # no correction of the text alone helps
+    return _add_violations(report, faults)
+
+
+def _add_violations(report: Report, found: Iterable[Diagnostic]) -> Report:
+    both = sorted((*report.violations, *found), key=worst_first)
+    return report._replace(violations=tuple(both))
 
 
 def _total_summary(reports: Sequence[Report]) -> Summary:

@@ -175,6 +175,7 @@ def _fact_lines(done: CompileResult, out: TextIO) -> Iterator[str]:
         ("Blocks", [Span(blocks)]),
         ("Linter", [Span(_lint_text(done))]),
         ("Conflicts", [Span(_conflict_text(done))] if done.conflicts else []),
+        ("Unanswered", [Span(_unanswered_text(done), ATTENTION)] if done.unanswered else []),
         ("Unverified", [Span(_unverified_text(done), ATTENTION)] if done.unverified else []),
         ("Unread", [Span(f"{plural(done.left, 'message')} left")] if done.left else []),
     ):
@@ -207,6 +208,10 @@ def _conflict_text(done: CompileResult) -> str:
     named = [f"{conflict.item_id}.{conflict.field}" for conflict in done.conflicts]
     more = f" and {len(named) - _MAX_CONFLICTS} more" if len(named) > _MAX_CONFLICTS else ""
     return ", ".join(named[:_MAX_CONFLICTS]) + more
+
+
+def _unanswered_text(done: CompileResult) -> str:
+    return "; ".join(each.fact for each in done.unanswered)
 
 
 def _unverified_text(done: CompileResult) -> str:

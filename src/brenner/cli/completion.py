@@ -334,6 +334,24 @@ def _items(context: click.Context, incomplete: str) -> Iterable[str]:  # noqa: A
     return ()
 
 
+def _tests(context: click.Context, incomplete: str) -> Iterable[str]:
+    return [each for each in _items(context, incomplete) if each.startswith("T")]
+
+
+def _hypotheses(context: click.Context, incomplete: str) -> Iterable[str]:
+    """Complete the last ID of `H1,H2`."""
+    before = incomplete[: incomplete.rfind(",") + 1]
+    return [f"{before}{each}" for each in _items(context, incomplete) if each.startswith("H")]
+
+
+def _evidence(context: click.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
+    """Complete an anchor of the evidence pack."""
+    from brenner.services.evidence import readable_pack
+
+    pack = readable_pack(_project(context))
+    return [anchor for each in pack.records.values() for anchor in each.anchors()] if pack else ()
+
+
 # Values of the program
 
 
@@ -419,6 +437,9 @@ VALUES: dict[str, _Values] = {
     "NEW": _new_targets,
     "vN": _version_words,
     "ITEM": _items,
+    "TEST": _tests,
+    "H1,H2": _hypotheses,
+    "H3": _hypotheses,
     "ITEM[.FIELD]": _items,
     "item_id": _items,
     "actor": _agents,
@@ -431,6 +452,7 @@ VALUES: dict[str, _Values] = {
     "preset": _presets,
     "TYPE": _types,
     "code": _codes,
+    "EV-001#E1": _evidence,
     "client": _clients,
     "PAGE": _pages,
     "COMMAND": _commands,

@@ -284,7 +284,8 @@ class DemoRunner:
             return done.code != 0 if when == "no identity" else done.text not in ("", "false")
         if step.runs and has_ended_run(self.folder, step.runs):
             return False
-        return when in ("", "git" if self.has_git else "no git", self.view)
+        holds = ("", "git" if self.has_git else "no git", self.view)
+        return all(each in holds for each in when.split(", "))
 
     def _run_step(self, step: Step) -> tuple[int, str]:
         """Run a step; return its exit code and, if it is not shown as it runs, its output."""

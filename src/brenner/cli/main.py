@@ -36,6 +36,7 @@ COMMANDS = {
     ),
     "session": (_RUN, "brenner.cli.session", "command", "Start, follow and end a session."),
     "compile": (_RUN, "brenner.cli.compile", "command", "Publish the next version."),
+    "result": (_RUN, "brenner.cli.result", "command", "Record what a test showed."),
     "roster": (_RUN, "brenner.cli.roster", "command", "Show which agent has which role."),
     "orchestrate": (_RUN, "brenner.cli.session", "orchestrate", "Same as `session start`."),
     "new": (_WRITE, "brenner.cli.new", "command", "Print a message to fill in."),
@@ -43,6 +44,12 @@ COMMANDS = {
     "mail send": (_WRITE, "brenner.cli.mail.send", "send", "Check a message and send it."),
     "artifact": (_READ, "brenner.cli.artifact", "command", "Show, compare and verify versions."),
     "mail": (_READ, "brenner.cli.mail", "command", "Read, search and acknowledge messages."),
+    "evidence": (
+        _READ,
+        "brenner.cli.evidence",
+        "command",
+        "Add, list and check cited sources.",
+    ),
     "refs": (_READ, "brenner.cli.refs", "command", "Show references between sessions."),
     "explain": (_READ, "brenner.cli.explain", "command", "Explain a code and how to fix it."),
     "docs": (_READ, "brenner.cli.docs", "command", "Read the documentation."),
@@ -145,7 +152,8 @@ def _invoke(context: click.Context) -> int:
 
 
 def _report_usage_error(error: click.ClickException, arguments: list[str]) -> int:
-    context, as_json = getattr(error, "ctx", None), "--json" in arguments
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    context, as_json = getattr(error, "ctx", None), "--json" in own
     if isinstance(error, click.exceptions.NoArgsIsHelpError) and not as_json:
         sys.stdout.write(error.format_message() + "\n")
         return 0

@@ -88,13 +88,18 @@ if TYPE_CHECKING:
 COMMANDS = {
     "graph": (ONE_SECTION, "brenner.cli.refs", "graph", "Show what an item comes from."),
     "check": (ONE_SECTION, "brenner.cli.refs", "check", "List broken references."),
+    "similar": (ONE_SECTION, "brenner.cli.similar", "command", "Find killed ideas like a text."),
 }
 
 
 @click.group(
     cls=LazyGroup,
     table=COMMANDS,
-    epilog=examples("brenner refs graph RS-20251230-cell-fate H2", "brenner refs check"),
+    epilog=examples(
+        "brenner refs graph RS-20251230-cell-fate H2",
+        "brenner refs check",
+        'brenner refs similar "Cells read a morphogen gradient"',
+    ),
 )
 @group_options
 def command() -> None:

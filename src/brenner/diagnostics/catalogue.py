@@ -9,12 +9,14 @@ from functools import cache
 from brenner.diagnostics.codes import (
     artifacts,
     deltas,
+    evidence,
     lint_sections,
     lint_structure,
     mail,
     merging,
     messages,
     publishing,
+    results,
     running,
     serving,
     sessions,
@@ -27,7 +29,7 @@ from brenner.text import closest
 
 _MODULES = (
     *(messages, deltas, mail, stores, merging, artifacts, lint_structure, lint_sections),
-    *(sessions, running, publishing, serving, web),
+    *(sessions, results, evidence, running, publishing, serving, web),
 )
 CATALOGUE = {
     code.id: code for module in _MODULES for code in vars(module).values() if isinstance(code, Code)

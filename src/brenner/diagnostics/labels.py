@@ -91,6 +91,8 @@ LABELS = {
     "IC-001": "critique without status",
     # Artifacts: provenance and references
     "EP-P01": "unknown citation",
+    "EP-P02": "unknown evidence",
+    "EP-P03": "wrong quotation",
     "WP-P01": "claim without source",
     "WP-P02": "inference without premises",
     "WS-101": "mixed anchor forms",

@@ -49,13 +49,14 @@ _PROGRESS = frozenset({EventKind.TOOL, EventKind.TEXT})  # the program has recov
 class TurnLimits(NamedTuple):
     """Limits of one turn.
 
-    `exit_seconds` is the time to exit after the end of the turn, `grace_seconds` the time to react
-    to each signal.
+    `retry_seconds` is how long a program may try to recover without progress. `exit_seconds` is
+    the time to exit after the end of the turn, `grace_seconds` the time to react to each signal.
     """
 
     seconds: float
     tool_calls: int = 200
     same_calls: int = 8  # of one tool with the same arguments
+    retry_seconds: float = 300.0
     exit_seconds: float = 2.0
     grace_seconds: float = 5.0
 
@@ -110,7 +111,7 @@ def _run_once(
     try:
         turn.run(request.turn)
     finally:  # also if a callback fails
-        _end_processes(process, request.turn)
+        end_processes(process, request.turn)
     return turn.report()
 
 
@@ -152,6 +153,7 @@ class _Turn:
         self._pipes = _Pipes(process)
         self._fault: Fault | None = None
         self._transient: Fault | None = None  # the program tries again
+        self._retry_end = 0.0
         self._end = monotonic() + limits.seconds
         self._has_ended = False
         self._signals: deque[Signals] = deque()
@@ -168,7 +170,7 @@ class _Turn:
                 self._enforce_limits()
                 self._send_signals()
             # A process that is left could write for ever.
-            _end_processes(self._process, turn)
+            end_processes(self._process, turn)
             end = monotonic() + self._limits.grace_seconds
             while self._read(0) and monotonic() < end:
                 pass
@@ -231,10 +233,12 @@ class _Turn:
             return  # a consequence, such as the program's report that it was stopped
         fault = _with_time(fault)
         self._on_event(event._replace(fault=fault))
-        if fault.is_final:
-            self._fault = fault
-        else:
-            self._transient = fault
+        if self._transient is None:
+            self._retry_end = monotonic() + self._limits.retry_seconds
+        self._transient = fault
+        # Codex waits without end for a network that is away.
+        if fault.is_final or monotonic() > self._retry_end:
+            self._fault = fault._replace(is_final=True)
 
     def _end_turn(self, *, is_error: bool) -> None:
         """Leave the program some time to exit by itself."""
@@ -288,9 +292,9 @@ class _Turn:
 
     def _send_signals(self) -> None:
         if self._stop_switch.is_immediate:
-            _signal_group(self._process, SIGKILL)
+            signal_group(self._process, SIGKILL)
         elif self._signals and monotonic() >= self._next_signal:
-            _signal_group(self._process, self._signals.popleft())
+            signal_group(self._process, self._signals.popleft())
             self._next_signal = monotonic() + self._limits.grace_seconds
 
 
@@ -414,14 +418,14 @@ class _Pipes:
 # The end of processes
 
 
-def _end_processes(process: subprocess.Popen[bytes], turn: str) -> None:
+def end_processes(process: subprocess.Popen[bytes], turn: str) -> None:
     """End the process, its group, and every process with the turn's mark."""
-    _signal_group(process, SIGKILL)
+    signal_group(process, SIGKILL)
     process.wait()
     end_marked(turn)
 
 
-def _signal_group(process: subprocess.Popen[bytes], number: Signals) -> None:
+def signal_group(process: subprocess.Popen[bytes], number: Signals) -> None:
     with suppress(ProcessLookupError, PermissionError):  # macOS: only zombies are left
         os.killpg(process.pid, number)
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from brenner.diagnostics.model import Code, Diagnostic
+    from brenner.protocol.evidence_pack import EvidencePack
 
 # The section numbers of a project's source text (companion, Anchors)
 
@@ -117,9 +118,9 @@ class LintContext(NamedTuple):
     `active` are the items that are not killed, by section. `items` and `hypotheses` are the
     existing IDs, killed ones included; `repeated` are the IDs that occur twice. `existing` are
     sentences that list the active items, by prefix. `source` is the
-    source text, if any. The rest is for files only: `outline` and `lines`; the `missing` sections;
-    whether there was unread text; and the lines of each item's fields by the identity of the item,
-    since an ID may occur twice.
+    source text and `pack` the evidence pack, if any. The rest is for files only: `outline` and
+    `lines`; the `missing` sections; whether there was unread text; and the lines of each item's
+    fields by the identity of the item, since an ID may occur twice.
     """
 
     artifact: Artifact
@@ -134,6 +135,11 @@ class LintContext(NamedTuple):
     has_unread_text: bool
     item_lines: Mapping[int, Mapping[Location, int]]
     existing: Mapping[str, str]
+    pack: EvidencePack | None = None
+
+    @property
+    def pack_path(self) -> str:
+        return self.pack.path if self.pack else ""
 
     def has_section(self, section: Section) -> bool:
         """Return whether the section exists. Only a file can lack one.
@@ -218,7 +224,9 @@ _ID_FIRST = "First give the item its ID, which the delta needs. Then:"
 _SECTION_OF = {section.prefix: section for section in ITEM_SECTIONS}
 
 
-def make_context(artifact: Artifact, source: SourceText | None = None) -> LintContext:
+def make_context(
+    artifact: Artifact, source: SourceText | None = None, pack: EvidencePack | None = None
+) -> LintContext:
     """Build the lookup tables for an artifact."""
     ids = Counter(item.id for _, item in artifact.all_items())
     return LintContext(
@@ -234,6 +242,7 @@ def make_context(artifact: Artifact, source: SourceText | None = None) -> LintCo
         has_unread_text=False,
         item_lines={},
         existing={section.prefix: _list_active(artifact, section) for section in ITEM_SECTIONS},
+        pack=pack,
     )
 
 
@@ -242,9 +251,11 @@ def _list_active(artifact: Artifact, section: Section) -> str:
     return list_items(section.prefix, list(filter(section.is_valid_id, ids)), "in the artifact")
 
 
-def make_file_context(parsed: ParsedArtifact, source: SourceText | None = None) -> LintContext:
+def make_file_context(
+    parsed: ParsedArtifact, source: SourceText | None = None, pack: EvidencePack | None = None
+) -> LintContext:
     """Build the lookup tables for an artifact that was parsed from a file."""
-    return make_context(parsed.artifact, source)._replace(
+    return make_context(parsed.artifact, source, pack)._replace(
         outline=parsed.outline,
         lines=parsed.lines,
         missing=frozenset(SECTIONS) - {section_id for section_id, _ in parsed.outline.headings},

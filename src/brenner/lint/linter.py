@@ -29,6 +29,7 @@ from brenner.protocol.grammar import ITEM_ID
 
 if TYPE_CHECKING:
     from brenner.artifact.format import ParsedArtifact
+    from brenner.protocol.evidence_pack import EvidencePack
 
 # The rule for each code. Each code has exactly one rule.
 
@@ -96,6 +97,8 @@ RULES: dict[str, Rule] = {
     "WC-002": partial(field_present, sections.WC_002, ADVERSARIAL_CRITIQUE, "evidence"),
     "IC-001": partial(field_present, sections.IC_001, ADVERSARIAL_CRITIQUE, "current_status"),
     "EP-P01": rules_cross.cited_sections_exist,
+    "EP-P02": rules_cross.cited_evidence_exists,
+    "EP-P03": rules_cross.quotations_exact,
     "WP-P01": rules_cross.claims_sourced,
     "WP-P02": rules_cross.inferences_sourced,
     "WS-101": rules_cross.ranges_in_one_form,
@@ -184,23 +187,32 @@ _RULE_RANK = {code_id: number for number, code_id in enumerate(RULES)}
 # Linting
 
 
-def lint(artifact: Artifact, source: SourceText | None = None) -> LintReport:
-    """Check an artifact against all rules."""
-    return _run_rules(make_context(artifact, source))
+def lint(
+    artifact: Artifact, source: SourceText | None = None, pack: EvidencePack | None = None
+) -> LintReport:
+    """Check an artifact against all rules.
+
+    A compile gives no evidence pack: no version depends on that file (R31).
+    """
+    return _run_rules(make_context(artifact, source, pack))
 
 
-def lint_text(text: str, source: SourceText | None = None) -> LintReport:
+def lint_text(
+    text: str, source: SourceText | None = None, pack: EvidencePack | None = None
+) -> LintReport:
     """Check the text of an artifact, with line numbers.
 
     This includes the rules about the text itself, and reports where the text departs from the
     format.
     """
-    return lint_parsed(parse_artifact(text), source)
+    return lint_parsed(parse_artifact(text), source, pack)
 
 
-def lint_parsed(parsed: ParsedArtifact, source: SourceText | None = None) -> LintReport:
+def lint_parsed(
+    parsed: ParsedArtifact, source: SourceText | None = None, pack: EvidencePack | None = None
+) -> LintReport:
     """Check a file that is already parsed."""
-    report = _run_rules(make_file_context(parsed, source))
+    report = _run_rules(make_file_context(parsed, source, pack))
     return LintReport.of((*parsed.diagnostics, *report.violations))
 
 

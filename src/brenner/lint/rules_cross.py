@@ -1,4 +1,4 @@
-"""Lint rules that compare sections (101 and up), rules about sources (P01, P02), and the
+"""Lint rules that compare sections (101 and up), rules about sources (P01 to P03), and the
 questions that only people can judge.
 """
 
@@ -31,11 +31,13 @@ from brenner.protocol.delta.schema import (
     RESEARCH_THREAD,
 )
 from brenner.protocol.grammar import SOURCE_IN_TEXT
+from brenner.text import cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from brenner.diagnostics.model import Diagnostic
+    from brenner.protocol.evidence_pack import CitationFault
 
 # Rules that compare sections (101 and up)
 
@@ -174,12 +176,13 @@ def scale_check_has_numbers(context: LintContext) -> Iterator[Diagnostic]:
             yield context.item_diagnostic(codes.WA_101, item, "calculation")
 
 
-# Rules about the sources of claims (P01, P02)
+# Rules about the sources of claims (P01 to P03)
 #
 # A hypothesis and the research thread name sources under `anchors`. An assumption and an anomaly
 # have no such field, so they name them in their text, or by a reference to an item.
 
 
+_MOST_QUOTED = 300  # characters of a quotation that are shown
 # The sections without anchors, with the field that makes a claim
 _CLAIM_FIELDS = ((ASSUMPTION_LEDGER, "statement"), (ANOMALY_REGISTER, "observation"))
 
@@ -208,6 +211,38 @@ def cited_sections_exist(context: LintContext) -> Iterator[Diagnostic]:
                     value = written if first == last else f"{written} (there is no §{missing})"
                     words = {"value": value, "path": context.source.path, **_edit_words(name)}
                     yield context.item_diagnostic(codes.EP_P01, item, name, **words)
+
+
+def cited_evidence_exists(context: LintContext) -> Iterator[Diagnostic]:
+    """EP-P02, only with an evidence pack: check all texts; once per item and anchor."""
+    for item, name, fault in _evidence_faults(context):
+        if not fault.is_quotation:
+            words = {"value": f"`{fault.anchor}`", "path": context.pack_path, **_edit_words(name)}
+            yield context.item_diagnostic(codes.EP_P02, item, name, **words)
+
+
+def quotations_exact(context: LintContext) -> Iterator[Diagnostic]:
+    """EP-P03, only with an evidence pack: check each quotation that an excerpt's anchor follows."""
+    for item, name, fault in _evidence_faults(context):
+        if fault.is_quotation:
+            shown = cut(" ".join(fault.value.split()), _MOST_QUOTED)
+            words = {"value": f"`{fault.anchor}`", "quotation": shown, **_edit_words(name)}
+            yield context.item_diagnostic(codes.EP_P03, item, name, **words)
+
+
+def _evidence_faults(context: LintContext) -> Iterator[tuple[Item, str, CitationFault]]:
+    """Yield each wrong citation of the active items, with the field that first has it."""
+    if context.pack is None:
+        return
+    from brenner.protocol.evidence_pack import citation_faults  # only with an evidence pack
+
+    for section, item in context.artifact.all_items():
+        reported: set[CitationFault] = set()
+        for name, text in _texts(item, section.fields) if item.killed is None else ():
+            for fault in citation_faults(text, context.pack):
+                if fault not in reported:
+                    reported.add(fault)
+                    yield item, name, fault
 
 
 def claims_sourced(context: LintContext) -> Iterator[Diagnostic]:

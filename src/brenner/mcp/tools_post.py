@@ -380,8 +380,9 @@ TOOL = Tool(
     "brenner_post",
     "Contribute to a thread's artifact. Each delta is one ADD, EDIT or KILL. EDIT and KILL need "
     'target_id; the payload of a KILL is {"reason"}. A new item has no number yet: give it a '
-    "local_id and refer to it as @local_id. All deltas are posted, or none. The result shows what "
-    "they become.",
+    "local_id and refer to it as @local_id. What a test showed: EDIT it with "
+    '{"results":[{"outcome","potency":"passed"}]}. '
+    "All deltas are posted, or none. You see what they become.",
     (
         Argument("thread_id", required=True),
         Argument("deltas", ArgumentKind.DELTAS, f"payload e.g. {_PAYLOAD}", required=True),

@@ -308,6 +308,7 @@ def next_steps(task: AgentTask) -> Iterator[str]:
         yield f"Acknowledge message {number}: `acknowledge_message`."
     if task.refusals and turn is not Turn.TO_CORRECT:
         yield _TURNS[Turn.TO_CORRECT]
+    yield from _answers_due(task)
     for letter in task.letters:
         yield f"Answer message {letter.message_id} ({letter.type}): `reply_message`."
     if status.phase is Phase.COMPLETE:
@@ -317,6 +318,12 @@ def next_steps(task: AgentTask) -> Iterator[str]:
     yield _TURNS[turn]
     if any(own_items for _, _, own_items, _ in task.critiques):
         yield "Answer the critiques of your items with an EDIT or a KILL."
+
+
+def _answers_due(task: AgentTask) -> Iterator[str]:
+    """Yield what results and false assumptions ask of the agent (R28)."""
+    for each in task.unanswered:
+        yield f"{each.request}: `brenner_post` (message {each.message_id} asks)."
 
 
 def next_steps_of_all(waiting: tuple[WaitingSession, ...]) -> list[str]:
@@ -387,6 +394,7 @@ def run_task(call: Call) -> ToolResult:
 _ROWS = {
     "owed_acks": "`fetch_inbox` lists all messages to you.",
     "refused": "Correct these first, then call `brenner_task` again.",
+    "unanswered": "Answer these first, then call `brenner_task` again.",
     "waiting_for_you": "Answer these first, then call `brenner_task` again.",
     "critiques": "`brenner_artifact` with `section`: adversarial_critique shows all.",
     "critique_messages": "`search_messages` with type:CRITIQUE shows all.",
@@ -430,10 +438,16 @@ def _all(agent: str, unread: int | None, waiting: tuple[WaitingSession, ...]) ->
         "next": following,
     }
     lines: list[str | ForeignText] = [f"{agent}: {len(waiting)} sessions wait for you."]
-    for overview, turn, _ in waiting[:_TASK_TOOL_MOST]:
-        lines.append(f"- {overview.thread_id}: {_TURN_WORDS[turn] if turn else 'ACKs due'}")
+    for overview, turn, acks in waiting[:_TASK_TOOL_MOST]:
+        lines.append(f"- {overview.thread_id}: {_waiting_words(turn, acks)}")
         lines.append(ForeignText(_shortened(overview.question)))
     return framed_result(value, [*lines, *following])
+
+
+def _waiting_words(turn: Turn | None, acks: tuple[int, ...]) -> str:
+    if turn:
+        return _TURN_WORDS[turn]
+    return "ACKs due" if acks else "an answer due"
 
 
 def _waiting_json(
@@ -470,6 +484,7 @@ def _task_json(workspace: Workspace, task: AgentTask) -> dict[str, object]:
         "your_items": [plain_or_foreign(each, ITEM_ID) for each in task.own[:_TASK_TOOL_MOST]],
         "owed_acks": [_ack_json(workspace, each) for each in task.acks[:_TASK_TOOL_MOST]],
         "refused": [_refusal_json(each) for each in task.refusals[:_TASK_TOOL_MOST]],
+        "unanswered": [each.to_json() for each in task.unanswered[:_TASK_TOOL_MOST]],
         "waiting_for_you": [
             _message_json(mailbox, each) for each in task.letters[:_TASK_TOOL_MOST]
         ],
@@ -480,6 +495,7 @@ def _task_json(workspace: Workspace, task: AgentTask) -> dict[str, object]:
         "counts": {
             "owed_acks": len(task.acks),
             "refused": len(task.refusals),
+            "unanswered": len(task.unanswered),
             "waiting_for_you": len(task.letters),
             "critiques": len(task.critiques),
             "critique_messages": len(task.attacks),

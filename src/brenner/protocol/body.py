@@ -155,7 +155,7 @@ def _without_comments(html: str) -> str:
 # Checking a body against the table of message types (message_body_schema; ruling R3)
 
 
-_CITATION = lazy_pattern(r"§[0-9]")
+_CITATION = lazy_pattern(r"§[0-9]|\bEV-[0-9]")
 _COUNT = lazy_pattern(r"[0-9]")
 _MOST_HEADINGS = 100  # searched for a misspelt one
 _TABLE_HEAD_LINES = 2  # the row of headings and the delimiter row

@@ -80,6 +80,16 @@ ANCHOR = lazy_pattern(
     rf"(?:{_SOURCE}(?:,? {_SOURCE})*(?: \[inference\])?|inference|\[inference\]|\[axiomatic\]"
     r"|\[external:[ \t]*[^\]\s][^\]\n]*\])"
 )
+# R31: the names of the records and excerpts of an evidence pack, and an anchor in a text
+EVIDENCE_RECORD = lazy_pattern(r"EV-[0-9]{1,9}")
+EVIDENCE_EXCERPT = lazy_pattern(r"E[0-9]{1,9}")
+_EVIDENCE = r"(?<![\w-])EV-[0-9]{1,9}(?:#E[0-9]{1,9})?(?!\w)"
+EVIDENCE_ANCHOR = lazy_pattern(_EVIDENCE)
+# R31: a quotation in double quotes that an excerpt's anchor follows directly, or in a bracket
+QUOTED_EXCERPT = lazy_pattern(
+    r'(?:"(?P<straight>[^"]*)"|“(?P<curly>[^“”]*)”)\s{0,9}[(\[]?'
+    r"(?P<anchor>EV-[0-9]{1,9}#E[0-9]{1,9})(?!\w)"
+)
 # R26: a file as evidence of a result, with the SHA-256 of its content
 EVIDENCE_FILE = lazy_pattern(r"file:(?P<path>[^#\s][^#\n]*)#sha256=(?P<sha256>[0-9a-f]{64})")
 # R27: the key of a declared outcome
@@ -88,11 +98,12 @@ OUTCOME_KEY = lazy_pattern(r"[a-z0-9_-]{1,32}")
 MOJIBAKE_SECTION_SIGN = lazy_pattern("¬ß|Â§")
 # companion, Anchors: the sections that a sentence or an anchor cites, one or a range
 CITED_SECTIONS = lazy_pattern(r"§ ?([0-9]+)(?:[-–]§?([0-9]+))?")
-# Text that becomes a link: a section of the source text, an item of this session, or the ID of
-# another session and one of its items
+# Text that becomes a link: a section of the source text, a record of the evidence pack, an item of
+# this session, or the ID of another session and one of its items
 MENTION = lazy_pattern(
     rf"(?<![\w-])(?P<session>{RESEARCH_THREAD_ID.pattern})[ #/](?P<its>{ITEM_ID.pattern})(?!\w)"
-    rf"|§ ?(?P<section>[0-9]{{1,9}})(?:[-–]§?[0-9]{{1,9}})?(?![0-9])|{ITEM_ID_IN_MAIL.pattern}"
+    rf"|§ ?(?P<section>[0-9]{{1,9}})(?:[-–]§?[0-9]{{1,9}})?(?![0-9])|{_EVIDENCE}"
+    rf"|{ITEM_ID_IN_MAIL.pattern}"
 )
 # companion, Anchors: marks that name the source of a sentence
 SOURCE_IN_TEXT = lazy_pattern(r"§ ?[0-9]|\bEV-[0-9]|\[(?:axiomatic\]|external:)", re.ASCII)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 from unicodedata import category, normalize
 
@@ -29,7 +29,7 @@ from brenner.protocol.delta.parse import (
     may_contain_strays,
     read_blocks,
 )
-from brenner.protocol.delta.schema import DeltaBlock
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, DeltaBlock, Operation
 from brenner.protocol.message_types import (
     COMPILED,
     CRITIQUE,
@@ -129,6 +129,14 @@ class CheckedDelta(NamedTuple):
     target_id: str | None
     valid: bool
     code: str | None = None
+
+
+def adds_hypothesis(deltas: Iterable[CheckedDelta]) -> bool:
+    """Return whether a valid block adds a hypothesis."""
+    return any(
+        each.valid and each.operation == Operation.ADD and each.section == HYPOTHESIS_SLATE.id
+        for each in deltas
+    )
 
 
 def deltas_json(deltas: tuple[CheckedDelta, ...]) -> dict[str, object]:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from brenner.protocol.messages import StoredMessage
     from brenner.services.workspace import Workspace
     from brenner.session.prompts import Prompt
+    from brenner.session.unanswered import UnansweredItem
 
 # The most urgent first: rejected contributions, which are lost unless corrected; then missing ACKs;
 # then missing contributions.
@@ -71,6 +72,7 @@ class AgentTask(NamedTuple):
     added. `letters` are messages that wait for it; `attacks` are CRITIQUE messages that wait for
     others. `asked` is the origin of the question, if a version has it. `kickoff` is the message
     that asks it. `next_tests` is for agents who design tests, once there is a version.
+    `unanswered` are the items that the agent was the last to change, and that ask for an answer.
     """
 
     status: SessionStatus
@@ -85,6 +87,7 @@ class AgentTask(NamedTuple):
     asked: Source | None = None
     kickoff: StoredMessage | None = None
     next_tests: NextTests | None = None
+    unanswered: tuple[UnansweredItem, ...] = ()
 
 
 def load_task(workspace: Workspace, agent: str, thread_id: str) -> AgentTask:
@@ -122,6 +125,9 @@ def load_task(workspace: Workspace, agent: str, thread_id: str) -> AgentTask:
             if designs_tests and status.version
             else None
         ),
+        unanswered=tuple(
+            each for each in status.unanswered if each.agent == agent and not status.is_over
+        ),
     )
 
 
@@ -135,7 +141,8 @@ def sessions_waiting_for(workspace: Workspace, agent: str) -> tuple[WaitingSessi
         acks = tuple(each.message_id for each in overview.owed if each.debtor == agent)
         if turn is None and agent in overview.to_correct and overview.phase is not Phase.COMPLETE:
             turn = Turn.TO_CORRECT  # also after the round in which it was rejected
-        if turn or acks:
+        is_asked = agent in overview.to_answer and overview.phase is not Phase.COMPLETE
+        if turn or acks or is_asked:
             found.append((overview, turn, acks))
     return tuple(sorted(found, key=_urgent_first))
 

@@ -6,6 +6,7 @@ thread again, and publishes the next version or has nothing left to do.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
 from itertools import compress
@@ -17,6 +18,7 @@ from brenner.artifact.render import render_artifact
 from brenner.artifact.state import BlockOutcome, Conflict, Entry, ledger_json
 from brenner.config import SETTINGS_FILE, Project
 from brenner.diagnostics.codes import publishing as publishing_codes
+from brenner.diagnostics.codes import sessions as sessions_codes
 from brenner.diagnostics.codes import stores as stores_codes
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, Summary, worst_first
@@ -28,8 +30,8 @@ from brenner.mail.mailbox import Capability
 from brenner.mail.sealed import check_may_compile
 from brenner.named_tuple import NamedTuple
 from brenner.persist.git import Persistence, persistence_of
-from brenner.protocol.delta.schema import RESEARCH_THREAD
-from brenner.protocol.messages import Trust
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD
+from brenner.protocol.messages import Message, Trust
 from brenner.protocol.thread_ids import cross_reference
 from brenner.services.persist import (
     COMMITTED,
@@ -85,18 +87,21 @@ from brenner.session.compiler import Compiler, compile_batch, merge_batch, not_c
 from brenner.session.ledger_advice import with_advice
 from brenner.session.overview import misplaced_json
 from brenner.session.rebuild import text_hash
+from brenner.session.status import find_unanswered
 from brenner.session.validation_reply import compose_block_errors
-from brenner.text import escape_control, short_commit
+from brenner.text import escape_control, short_commit, thread_argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from brenner.artifact.merge.engine import Merge
+    from brenner.artifact.state import State
     from brenner.mail.model import SendResult
     from brenner.persist.artifact_file import VersionText
-    from brenner.protocol.messages import Message, StoredMessage
+    from brenner.protocol.messages import StoredMessage
     from brenner.services.workspace import Workspace
     from brenner.session.model import RefusedBlock
+    from brenner.session.unanswered import UnansweredItem
     from brenner.session.versions import VersionHistory
 
 
@@ -188,7 +193,9 @@ class CompileOptions(NamedTuple):
     """Options of a compile. `close` publishes the last version of the session.
 
     `position` is the number of messages in the thread at the time of the preview, and `seen` the
-    digest of the previewed version. If either has changed, nothing is published.
+    digest of the previewed version. If either has changed, nothing is published. `anyway` closes a
+    session in which items still ask for an answer (R28). `conclusion` is the text that a preview
+    adds to the research thread; `complete_session` sends it (R29).
     """
 
     dry_run: bool = False
@@ -199,6 +206,8 @@ class CompileOptions(NamedTuple):
     persist: PersistOptions | None = None
     position: int | None = None
     seen: str | None = None
+    anyway: bool = False
+    conclusion: str = ""
 
 
 class CompileStatus(StrEnum):
@@ -217,7 +226,8 @@ class CompileResult(NamedTuple):
     been published. `failed` is an error after the version was posted; the version is still
     published. `unverified` are messages with applied blocks whose sender was not verified. `wish`
     is how a dry run would persist the version. `misplaced` are the open delta blocks outside DELTA
-    messages, of this and of earlier rounds.
+    messages, of this and of earlier rounds. `unanswered` are the items that still ask for an answer
+    in a session that this compile closes (R28).
     """
 
     thread_id: str
@@ -244,6 +254,7 @@ class CompileResult(NamedTuple):
     unverified: tuple[int, ...] = ()
     wish: PersistOptions | None = None
     misplaced: tuple[RefusedBlock, ...] = ()
+    unanswered: tuple[UnansweredItem, ...] = ()
 
 
 def compile_thread(workspace: Workspace, thread_id: str, options: CompileOptions) -> CompileResult:
@@ -284,6 +295,12 @@ class _CompileAttempt:
         self.options = options
         self.sessions = SessionIndex(workspace)
         source = load_source_text(workspace.project)
+        if options.conclusion:  # of a preview, which posts nothing
+            from brenner.session.conclusion import with_conclusion
+
+            blank = Message(history.thread_id, workspace.actor, (workspace.actor,), "", "")
+            at = datetime.now(UTC).replace(microsecond=0)
+            self.history = with_conclusion(history, blank, options.conclusion, at)
         now = compile_time(self.history, self.history.number + 1)
         self.compiler = Compiler(workspace.actor, now, workspace.project.operator, source)
 
@@ -312,6 +329,8 @@ class _CompileAttempt:
             return done._replace(notes=(*done.notes, *late_deltas))
         if options.strict and not proposal.lint.valid:
             return self._result(proposal, CompileStatus.REFUSED)
+        if options.close:
+            proposal = proposal._replace(unanswered=self._check_answered(merged.state))
         recipients = recipients_of(self.workspace, history, proposal.artifact)
         message, too_large = compose_compiled(proposal, recipients)
         check_publishable(message)
@@ -321,6 +340,7 @@ class _CompileAttempt:
             version = version_text(history, proposal.number, 0, proposal.text, message)
             self._check_persistable(version, persist_options)
         unsaved = self._unsaved_note(proposal.number, is_end=is_end)
+        unsaved = (*unsaved, *self._no_conclusion_note(proposal.artifact, is_end=is_end))
         if options.dry_run:
             done = self._result(proposal, CompileStatus.DRY_RUN)._replace(wish=persist_options)
             return done._replace(notes=(*done.notes, *unsaved))
@@ -335,6 +355,24 @@ class _CompileAttempt:
         done = done._replace(notes=(*done.notes, *([too_large] if too_large else []), *unsaved))
         version = version_text(history, proposal.number, stored.id, done.text, message)
         return self._with_new_cycles(self._persist_and_notify(done, version, persist_options))
+
+    def _check_answered(self, state: State) -> tuple[UnansweredItem, ...]:
+        """Return the items that ask for an answer. Raise if there are any, unless `anyway`."""
+        history = self.history
+        arrived = self.workspace.mailbox.thread_arrivals(history.thread_id, 0)
+        thread = {each.id: each for each in (*arrived, *history.unread)}
+        found = find_unanswered(history, list(thread.values()), state)
+        if not found or self.options.anyway:
+            return found
+        raise unanswered_error(history.thread_id, found)
+
+    def _no_conclusion_note(self, artifact: Artifact, *, is_end: bool) -> tuple[Diagnostic, ...]:
+        """Return a warning if the last version has no conclusion (R29)."""
+        if not is_end or artifact.research_thread.text("conclusion"):
+            return ()
+        options = "" if self.options.dry_run else "--reopen "
+        words = {"thread_id": self.history.thread_id, "options": options}
+        return (sessions_codes.NO_CONCLUSION.at(None, **words),)
 
     def _late_deltas(self) -> tuple[Diagnostic, ...]:
         """Return the warning that an ended session has unread deltas; empty if it is open.
@@ -361,11 +399,12 @@ class _CompileAttempt:
             raise
 
     def _propose(self, read: tuple[StoredMessage, ...], merged: Merge) -> CompiledVersion:
-        close, mailbox = self.options.close, self.workspace.mailbox
+        close = self.options.close
         proposal = compile_batch(self.history, self.compiler, read, merged, close=close)
         applied = (each for each in merged.ledger if each.state is BlockOutcome.APPLIED)
         ids = dict.fromkeys(each.message_id for each in applied)
-        is_open = (mailbox.message(each).envelope.trust is Trust.UNVERIFIED for each in ids)
+        trust = {each.id: each.envelope.trust for each in read}
+        is_open = (trust[each] is Trust.UNVERIFIED for each in ids)
         return proposal._replace(
             unresolved=unresolved_references(self.workspace, proposal.artifact, self.sessions),
             unverified=tuple(compress(ids, is_open)),
@@ -553,7 +592,7 @@ class _CompileAttempt:
             version=proposal.number,
             message=None,
             artifact_sha256=proposal.record.artifact_sha256,
-            notes=self._notes(),
+            notes=(*self._notes(), *self._resembling_killed(proposal.artifact)),
             persistence=Persistence("Draft", cross_reference(thread_id).artifact_path),
             **{name: shared[name] for name in shared if name in CompileResult._fields},
         )
@@ -565,10 +604,39 @@ class _CompileAttempt:
         reported = reported_in_ledger(ledger, read)
         return unresolved_references(self.workspace, artifact, self.sessions, reported)
 
+    def _resembling_killed(self, artifact: Artifact) -> tuple[Diagnostic, ...]:
+        """Return which new hypotheses resemble a killed one; empty if that cannot be read.
+
+        It depends on other sessions, so it is shown beside the result only (R30).
+        """
+        slate = HYPOTHESIS_SLATE
+        known = {item.id for item in self.history.state.artifact.sections[slate.id]}
+        added = [item for item in artifact.active(slate) if item.id not in known]
+        if not added:
+            return ()
+        from brenner.services.killed_hypotheses import compile_warnings  # reads all sessions
+
+        try:
+            return compile_warnings(self.workspace, self.history.thread_id, artifact, added)
+        except BrennerError:
+            return ()
+
     def _notes(self) -> tuple[Diagnostic, ...]:
         # If the file is newer than the mail, a COMPILED message may be lost.
         later = file_ahead(self.workspace.project, self.history)
         return (*self.history.new_void_messages(), *later)
+
+
+def unanswered_error(thread_id: str, found: tuple[UnansweredItem, ...]) -> RequestError:
+    """Return the error for completing a session in which items ask for an answer (R28)."""
+    facts = "; ".join(each.fact for each in found)
+    words = {"thread_id": thread_id, "facts": facts, "address": found[0].address}
+    dismiss = f"brenner session dismiss {thread_argument(thread_id)}"
+    details = [
+        f"{each.request} (message {each.message_id})\n  {dismiss} {each.address} --reason TEXT"
+        for each in found
+    ]
+    return RequestError(sessions_codes.STILL_UNANSWERED.at(None, **words), ("\n".join(details),))
 
 
 # The result as JSON
@@ -618,6 +686,7 @@ def compile_result_json(done: CompileResult) -> dict[str, object]:
         ],
         "left_unread": done.left,
         "unverified": list(done.unverified),
+        "unanswered": [each.to_json() for each in done.unanswered],
         "violations": [each.to_json() for each in sorted(diagnostics, key=worst_first)],
         "summary": Summary.of(diagnostics)._asdict(),
         "valid": done.status is not CompileStatus.REFUSED and done.failed is None,

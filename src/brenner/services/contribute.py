@@ -57,7 +57,10 @@ _SENTENCE = lazy_pattern(r".{20,79}?[.!?](?=\s)")
 
 
 class ContributionRequest(NamedTuple):
-    """A contribution to post. Recipients and base version may be left out."""
+    """A contribution to post. Recipients and base version may be left out.
+
+    Without a `shorthand` for the subject, it is that of the agent's model.
+    """
 
     thread_id: str
     agent: str
@@ -65,6 +68,7 @@ class ContributionRequest(NamedTuple):
     summary: str = ""
     to: tuple[str, ...] = ()
     base: int | None = None
+    shorthand: str = ""
 
 
 # A correction made in a delta before it was sent, as JSON: `delta`, `code` of the fault, `what`
@@ -99,13 +103,14 @@ def prepare_contribution(
     _check_base(history, request)
     given = read_delta_arguments(request.deltas)
     texts = [text for text, _, _ in given]
+    shorthand = request.shorthand or model_shorthand(
+        workspace.mailbox, request.agent, request.thread_id
+    )
     message = Message(
         thread_id=request.thread_id,
         sender=request.agent,
-        recipients=request.to or _recipients(workspace, request),
-        subject=_subject(
-            request, texts, model_shorthand(workspace.mailbox, request.agent, request.thread_id)
-        ),
+        recipients=request.to or _recipients(workspace, request, history),
+        subject=_subject(request, texts, shorthand),
         body=_body(request, texts),
     )
     too_long = size_error(message.body, workspace.project)
@@ -174,13 +179,21 @@ def find_sent_before(
 # Composing the message
 
 
-def _recipients(workspace: Workspace, request: ContributionRequest) -> tuple[str, ...]:
+def _recipients(
+    workspace: Workspace, request: ContributionRequest, history: VersionHistory
+) -> tuple[str, ...]:
+    """Return the operator and the agents of the kickoffs; without any, the thread's senders."""
     mailbox = workspace.mailbox
     roster, asked, _ = earlier_kickoffs(mailbox.thread_arrivals(request.thread_id, 0))
     listed = roster.names if roster else ()
     known = {each.name for each in mailbox.agents()}
     names = dict.fromkeys((workspace.project.operator, *listed, *asked))
-    return tuple(name for name in names if name != request.agent and name in known)
+    others = tuple(name for name in names if name != request.agent and name in known)
+    if others:
+        return others
+    from brenner.services.publish import recipients_of  # rarely needed
+
+    return recipients_of(workspace, history, history.state.artifact)
 
 
 def _check_base(history: VersionHistory, request: ContributionRequest) -> None:

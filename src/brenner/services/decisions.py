@@ -50,12 +50,13 @@ from brenner.session.rebuild import (
 )
 from brenner.session.status import compose_dismissal, uncorrected_blocks, unsent_blocks
 from brenner.session.versions import VersionHistory, candidate_of
-from brenner.text import thread_argument
+from brenner.text import escape_control, joined, thread_argument
 
 if TYPE_CHECKING:
     from brenner.protocol.messages import StoredMessage
     from brenner.services.workspace import Workspace
     from brenner.session.model import RefusedBlock, SessionStatus
+    from brenner.session.unanswered import UnansweredItem
 
 
 class VoidResult(NamedTuple):
@@ -376,6 +377,70 @@ def _why_not_dismissable(
 def _dismiss_error(thread_id: str, message_id: int, block: int | None, reason: str) -> RequestError:
     what = f"{'message' if block is None else f'block {block} of message'} {message_id}"
     return RequestError(CANNOT_DISMISS.at(what=what, thread_id=thread_id, reason=reason))
+
+
+# Keeping an item without an answer (R28)
+
+
+class KeepResult(NamedTuple):
+    """The dismissed question and the message that dismisses it; not new if an earlier one did.
+
+    `left` is the number of items that still ask for an answer.
+    """
+
+    item: str
+    because: str
+    message: StoredMessage
+    is_new: bool
+    left: int = 0
+
+
+def dismiss_question(workspace: Workspace, thread_id: str, address: str, reason: str) -> KeepResult:
+    """Keep an item although a result or an assumption asks for an answer, such as `H1/T1`.
+
+    A test that failed its potency check asks about itself: its ID alone names it.
+    """
+    from brenner.session.decisions import dismissed_questions
+    from brenner.session.unanswered import compose_question_dismissal
+
+    check_operator(workspace, "keep an item without an answer")
+    item, _, because = address.upper().partition("/")
+    because = because or item
+    for _ in range(MOST_TRIES):
+        loaded = load_status(workspace, thread_id)
+        found = loaded.status.unanswered
+        if not any((each.item, each.because) == (item, because) for each in found):
+            known = [each for each in loaded.messages if each.counts_for(loaded.history.operators)]
+            known = [e for e in known if (item, because) in dismissed_questions(e.message)]
+            if known:
+                last = max(known, key=thread_order_key)
+                return KeepResult(item, because, last, is_new=False, left=len(found))
+            raise _keep_error(thread_id, item, because, found)
+        if not one_paragraph(reason):
+            words = {"what": f"{item}/{because}", "reason": "the reason is empty"}
+            raise RequestError(CANNOT_DISMISS.at(None, **words, thread_id=thread_id))
+        to = recipients_of(workspace, loaded.history, loaded.history.state.artifact)
+        blank = Message(thread_id, workspace.actor, to, "", "")
+        message = compose_question_dismissal(blank, item, because, reason)
+        refuse_secrets(workspace.mailbox, message.subject, message.body)
+        try:
+            condition = send_condition(loaded.history, contributions=True)
+            stored = workspace.mailbox.send(message, position=condition).stored
+        except RequestError as refused:
+            if refused.diagnostic.code is VERSION_OVERTAKEN:
+                continue
+            raise
+        return KeepResult(item, because, stored, is_new=True, left=len(found) - 1)
+    raise RequestError(codes.COMPILE_OVERTAKEN.at(thread_id=thread_id, tries=MOST_TRIES))
+
+
+def _keep_error(
+    thread_id: str, item: str, because: str, found: tuple[UnansweredItem, ...]
+) -> RequestError:
+    addresses = joined(each.address for each in found)
+    known = f"the unanswered items are {addresses}" if found else "nothing asks for an answer"
+    what = f"{escape_control(item)}/{escape_control(because)}"
+    return RequestError(CANNOT_DISMISS.at(what=what, thread_id=thread_id, reason=known))
 
 
 # Cancelling a session (R25)

@@ -23,9 +23,10 @@ class Step(NamedTuple):
     """One step of the demo. `command` is a shell command that must exit with `code`.
 
     With `tee` its standard output is also written to a file. `settings` are appended to
-    `brenner.toml`. Without a command or settings it only prints `says`. `when` is a condition:
-    "git", "no git", "short", "full", or one about the configuration of git. `runs` is the thread
-    whose agents it runs: a run that has ended is not repeated, because it would go on.
+    `brenner.toml`. Without a command or settings it only prints `says`. `when` has conditions:
+    "git", "no git", "short", "full" (with a comma between two), or one about git's settings.
+    `runs` is the thread whose agents it runs: a run that has ended is not repeated, because it
+    would go on.
 
     The short demo shows a step only if it has a text in `short`. It shows the lines of the output
     that match the pattern `keep`, or all.

@@ -193,10 +193,11 @@ def overtaken_diagnostic(thread_id: str, base: int, latest: int | None) -> Diagn
 class RoundOptions(NamedTuple):
     """The texts of a round's kickoffs, and the recipients. An empty text means not given.
 
-    The excerpt is a text, or `sections` of the project's source text. `reopen` continues a closed
-    session. `register` allows registering recipients on a server that shares names between
-    projects. `base` is the previewed version, and `seen` the digest of the previewed kickoffs. If
-    either has changed, nothing is sent.
+    The excerpt is a text, or `sections` of the project's source text, then the excerpts of the
+    evidence pack with the anchors in `evidence`. `reopen` continues a closed session. `register`
+    allows registering recipients on a server that shares names between projects. `base` is the
+    previewed version, and `seen` the digest of the previewed kickoffs. If either has changed,
+    nothing is sent.
     """
 
     wish: RosterRequest = RosterRequest()
@@ -205,6 +206,7 @@ class RoundOptions(NamedTuple):
     title: str = ""
     excerpt: str = ""
     sections: str | None = None
+    evidence: tuple[str, ...] = ()
     constraints: str = ""
     outputs: str = ""
     dry_run: bool = False
@@ -223,7 +225,9 @@ def start_round(workspace: Workspace, thread_id: str, options: RoundOptions) -> 
     base = _require_base(loaded, options)
     roster, asked, about_rosters = earlier_kickoffs(loaded.messages)
     resolved = round_roster(workspace, roster, asked, options.wish)
-    excerpt, about_excerpt = load_excerpt(workspace, options.excerpt, options.sections)
+    excerpt, about_excerpt = load_excerpt(
+        workspace, options.excerpt, options.sections, options.evidence
+    )
     newcomers, about_names = find_newcomers(workspace, resolved, register=options.register)
     thread = RoundThread(workspace, loaded)
     found = [*roster_diagnostics(resolved), *about_rosters, *about_excerpt, *about_names]

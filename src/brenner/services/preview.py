@@ -35,6 +35,7 @@ from brenner.text import closest, did_you_mean, thread_argument
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from brenner.artifact.model import Artifact
     from brenner.config import Project
     from brenner.mail.mailbox import Mailbox
     from brenner.protocol.delta.schema import DeltaBlock
@@ -46,11 +47,13 @@ class MergePreview(NamedTuple):
     """What the next merge would do with a message, with line numbers in the body.
 
     Without a project its `artifacts/` cannot be read, so references to other sessions are not
-    checked. `entries` are the ledger entries of its blocks.
+    checked. `entries` are the ledger entries of its blocks, and `artifact` is what the merge would
+    make of it; None if that is unknown.
     """
 
     violations: tuple[Diagnostic, ...] = ()
     entries: tuple[Entry, ...] = ()
+    artifact: Artifact | None = None
 
     @property
     def is_all_refused(self) -> bool:
@@ -79,18 +82,18 @@ def preview_merge(
     messages = [*unread, UNSENT._replace(message=message)]
     given = list(references_in(messages[-1])) if project else []
     if project is None or not given:
-        entries = _last_message_entries(state, messages, operator, NO_OTHER_SESSIONS)
+        entries, artifact = _merge_last(state, messages, operator, NO_OTHER_SESSIONS)
         warnings += (found for entry in entries for found in _block_warnings(entry))
-        return MergePreview(tuple(warnings), tuple(entries))
+        return MergePreview(tuple(warnings), tuple(entries), artifact)
     sessions = SessionIndex(Workspace(mailbox, project, operator))
     elsewhere = reachable_references(state.artifact, messages, sessions)
-    entries = _last_message_entries(state, messages, operator, elsewhere)
+    entries, artifact = _merge_last(state, messages, operator, elsewhere)
     warnings += (found for entry in entries for found in _block_warnings(entry))
     applied = {entry.block for entry in entries if entry.state is BlockOutcome.APPLIED}
     for block, place, edge in given:
         if block.number in applied and edge.target.session != message.thread_id:
             warnings += _broken_reference(block, place, edge, sessions)
-    return MergePreview((*warnings, *sessions.problems), tuple(entries))
+    return MergePreview((*warnings, *sessions.problems), tuple(entries), artifact)
 
 
 def check_other_type(
@@ -128,12 +131,13 @@ def _if_sent_as_delta(found: Diagnostic) -> Diagnostic:
     return found._replace(message=message)
 
 
-def _last_message_entries(
+def _merge_last(
     state: State, messages: list[StoredMessage], operator: str, elsewhere: OtherSessions
-) -> list[Entry]:
-    """Return the ledger entries of the last message's blocks."""
-    ledger = merge(state, messages, operator=operator, elsewhere=elsewhere).ledger
-    return with_own_numbers(ledger, messages[-1], state.artifact)
+) -> tuple[list[Entry], Artifact]:
+    """Return the ledger entries of the last message's blocks, and the merged artifact."""
+    merged = merge(state, messages, operator=operator, elsewhere=elsewhere)
+    entries = with_own_numbers(merged.ledger, messages[-1], state.artifact)
+    return entries, merged.artifact
 
 
 def _no_session_warning(mailbox: Mailbox, history: VersionHistory) -> Iterator[Diagnostic]:

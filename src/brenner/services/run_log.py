@@ -17,7 +17,7 @@ from brenner.diagnostics.codes.publishing import ARTIFACT_NOT_WRITTEN
 from brenner.diagnostics.model import UnavailableError
 from brenner.integrations.agent_driver import AgentEvent, EventKind
 from brenner.persist.files import hold_lock, make_own_folder
-from brenner.services.run_summary import EVENTS_FILE, LOCK, RUN_FILE, RUNS
+from brenner.services.run_summary import EVENTS_FILE, FAULT_LABELS, LOCK, RUN_FILE, RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from brenner.config import Project
+    from brenner.integrations.agent_driver import Fault
 
 Event = dict[str, Any]
 
@@ -118,6 +119,7 @@ class TurnLog:
     def __init__(self, folder: Path, name: str, redact: Redaction) -> None:
         self.path = folder / f"{name}.log"
         self._redact = redact
+        self._latest = ""  # words of the latest event
         self._words = _open(self.path)
         self._raw = _open(folder / f"{name}.jsonl")
 
@@ -130,8 +132,9 @@ class TurnLog:
 
     def event(self, event: AgentEvent, at: datetime) -> None:
         words = _event_words(event)
-        if words:
+        if words and not (event.kind is EventKind.USAGE and words == self._latest):
             self._write(self._words, f"{at:%H:%M:%S}  {words}\n")
+            self._latest = words
 
     def end(self, words: str, errors: str = "") -> None:
         """Write how the turn ended, with the end of the program's standard error."""
@@ -159,6 +162,11 @@ def _indented(text: str) -> str:
     return "\n".join(f"    {line}".rstrip() for line in text.rstrip("\n").split("\n"))
 
 
+def fault_text(fault: Fault) -> str:
+    """Return a fault in words, with what the program reported."""
+    return f"{FAULT_LABELS[fault.kind]}: {fault.reason}"
+
+
 def _event_words(event: AgentEvent) -> str:
     """Return one event in words; empty for one that says nothing to a reader."""
     text, is_error = event.text, event.is_error
@@ -168,8 +176,8 @@ def _event_words(event: AgentEvent) -> str:
         EventKind.CONNECTED: "connected to Brenner's tools",
         EventKind.TOOL: f"called {text}{', which failed' if is_error else ''}",
         EventKind.TEXT: f"wrote:\n{_indented(text)}",
-        EventKind.USAGE: f"used {tokens} tokens",
-        EventKind.FAULT: f"fault ({event.fault.kind}): {event.fault.reason}" if event.fault else "",
+        EventKind.USAGE: f"used {tokens:,} tokens so far" if tokens else "",
+        EventKind.FAULT: f"fault: {fault_text(event.fault)}" if event.fault else "",
         EventKind.ENDED: f"ended{' with an error' if is_error else ''}",
     }
     return words.get(event.kind, "")

@@ -236,18 +236,23 @@ def _interrupted_run(project: Project, thread_id: str | None) -> EarlierRun | No
 def _continued(plan: RunPlan, earlier: EarlierRun) -> RunPlan:
     """Return the plan with the options of an interrupted run, where none are given.
 
-    What that run has used of its limits counts, unless the limit is given anew.
+    What that run has used of a limit counts, also if the same limit is given again: the same
+    command continues the run. A limit with another value starts anew.
     """
     given, used = plan.options, earlier.spent
+
+    def counts(name: str) -> bool:
+        return getattr(given, name) in (None, earlier.options.get(name))
+
     taken: dict[str, Any] = {
         name: value if value not in (None, False) else earlier.options.get(name, value)
         for name, value in given._asdict().items()
     }
     before = Spent(
-        used.rounds if given.rounds is None else 0,
-        used.seconds if given.minutes is None else 0.0,
-        used.tokens if given.budget_tokens is None else 0,
-        used.cost_usd if given.budget_usd is None else 0.0,
+        used.rounds if counts("rounds") else 0,
+        used.seconds if counts("minutes") else 0.0,
+        used.tokens if counts("budget_tokens") else 0,
+        used.cost_usd if counts("budget_usd") else 0.0,
     )
     return plan._replace(options=RunOptions(**taken), earlier=earlier, before=before)
 

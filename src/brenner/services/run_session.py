@@ -393,8 +393,8 @@ class SessionRun:
         self._had_turn.add(agent.name)
         log = self._log.turn(f"round-{self._round}-{agent.name}-{state.attempt}")
         log.head(
-            f"{iso(_now())}  Round {self._round}, {agent.name} ({planned.program_name}), "
-            f"attempt {state.attempt}: {why}",
+            f"{iso(_now().replace(microsecond=0))}  Round {self._round}, {agent.name} "
+            f"({planned.program_name}), attempt {state.attempt}: {why}",
             prompt,
         )
         request = TurnRequest(

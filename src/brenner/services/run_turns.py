@@ -25,6 +25,7 @@ from brenner.protocol.subjects import compose_subject
 from brenner.services.acknowledge import acknowledge
 from brenner.services.new_message import ThreadDefaults, thread_defaults
 from brenner.services.receive import model_shorthand
+from brenner.services.run_log import fault_text
 from brenner.services.send import SendOptions, send_text
 from brenner.services.session_status import LoadedStatus, load_status
 from brenner.services.workspace import mailbox_for
@@ -336,7 +337,7 @@ def outcome_words(result: TurnResult, report: TurnReport) -> str:
     """Return how a turn ended, in one sentence for its log."""
     counts = f"{result.applied} applied, {result.rejected} rejected"
     messages = ", ".join(map(str, result.messages)) or "none"
-    fault = f"{report.fault.kind}: {report.fault.reason}" if report.fault else ""
+    fault = fault_text(report.fault) if report.fault else ""
     reason = (fault or result.reason).removesuffix(".")
     return (
         f"{result.outcome}: messages {messages}; blocks: {counts}; "

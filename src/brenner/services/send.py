@@ -19,7 +19,7 @@ from brenner.diagnostics.codes.messages import (
     PLACEHOLDER_LEFT,
     TEMPLATE_NOT_FILLED_IN,
 )
-from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, worst_first
+from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, RequestError, worst_first
 from brenner.diagnostics.truncate import truncate_for_message
 from brenner.markdown.edits import TextEdit, apply_edits
 from brenner.named_tuple import NamedTuple
@@ -44,7 +44,13 @@ from brenner.protocol.messages import (
     parse_message_file,
 )
 from brenner.protocol.thread_ids import is_valid_thread_id, without_id_advice
-from brenner.protocol.validate import Report, check_composed, check_message, check_size
+from brenner.protocol.validate import (
+    Report,
+    adds_hypothesis,
+    check_composed,
+    check_message,
+    check_size,
+)
 from brenner.services.send_checks import (
     certain_thread,
     name_notes,
@@ -62,6 +68,7 @@ if TYPE_CHECKING:
 
     from brenner.mail.mailbox import Mailbox
     from brenner.mail.model import SendResult
+    from brenner.services.preview import MergePreview
 
 
 _TYPES_IN_THREAD = frozenset({KICKOFF.name, COMPILED.name, HANDOFF.name})
@@ -237,8 +244,11 @@ def _check_with_mailbox(
     report = _require_filled_in(report._replace(violations=tuple(kept)))
     report = _check_in_thread(mailbox, message, report, options, lines_before)
     found = list(_mailbox_errors(mailbox, message, lines_before))
-    if found:  # no correction of the text alone helps
-        report = _add_violations(report, found)._replace(corrected=None)
+    cited = [each.moved(lines_before) for each in _evidence_faults(message, options)]
+    if any(each.severity is ERROR for each in (*found, *cited)):
+        report = report._replace(corrected=None)  # no correction of the text alone helps
+    if found or cited:
+        report = _add_violations(report, [*found, *cited])
     if large := size_warning(message.body):
         report = _add_violations(report, [large])
     if not report.valid:
@@ -248,6 +258,14 @@ def _check_with_mailbox(
         *_unknown_citations(mailbox, message, options),
     ]
     return _add_violations(report, [each.moved(lines_before) for each in ahead])
+
+
+def _evidence_faults(message: Message, options: SendOptions) -> Iterator[Diagnostic]:
+    """Yield what a message cites wrongly of the project's evidence pack, if it has one (R31)."""
+    if options.project and options.project.evidence_pack:
+        from brenner.services.evidence import message_faults  # only with an evidence pack
+
+        yield from message_faults(options.project, message)
 
 
 def _check_in_thread(
@@ -302,12 +320,33 @@ def _preview(
     if message.type != DELTA.name:
         return list(check_other_type(mailbox, message, options.operator, has_block=has_block))
     ahead = preview_merge(mailbox, message, options.operator, options.project)
-    found = list(ahead.violations)
+    found = [*ahead.violations, *_resembling_killed(mailbox, message, report, options, ahead)]
     if ahead.is_all_refused and not options.anyway and not _is_repeated(mailbox, message, options):
         count = len(ahead.entries)
         blocks = "The only block" if count == 1 else f"All {count} blocks"
         found.append(mail_codes.EVERY_BLOCK_REFUSED.at(blocks=blocks))
     return found
+
+
+def _resembling_killed(
+    mailbox: Mailbox, message: Message, report: Report, options: SendOptions, ahead: MergePreview
+) -> tuple[Diagnostic, ...]:
+    """Return which hypotheses of a DELTA resemble a killed one of any session (R30)."""
+    project = options.project
+    if project is None or not adds_hypothesis(report.deltas):
+        return ()
+    from brenner.artifact.state import BlockOutcome
+    from brenner.services.killed_hypotheses import message_warnings  # reads all sessions
+    from brenner.services.workspace import Workspace
+
+    applied = {each.block for each in ahead.entries if each.state is BlockOutcome.APPLIED}
+    return message_warnings(
+        Workspace(mailbox, project, options.operator),
+        message.body,
+        message.thread_id,
+        ahead.artifact,
+        applied if ahead.artifact else None,
+    )
 
 
 def _needs_history(message: Message) -> bool:

@@ -11,14 +11,17 @@ from brenner.named_tuple import NamedTuple
 from brenner.protocol.thread_ids import cross_reference
 from brenner.services.session_files import read_session_file
 from brenner.services.version_store import extend_history, load_thread, require_thread_id
-from brenner.session.status import compute_status, merge_unread
+from brenner.session.status import compute_status, may_ask, merge_unread
 from brenner.session.versions import VersionCallback, VersionHistory, ignore_version
+from brenner.text import joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from brenner.artifact.merge.engine import Merge
+    from brenner.diagnostics.model import Diagnostic
     from brenner.protocol.messages import StoredMessage
+    from brenner.services.versions import LoadedVersion
     from brenner.services.workspace import Workspace
     from brenner.session.model import SessionStatus
 
@@ -70,6 +73,30 @@ def update_status(
     messages = (*before.messages, *news)
     history = extend_history(before.history, messages, news, operator, on_version)
     return status_of(history, messages, operator, before)
+
+
+def unanswered_warnings(workspace: Workspace, version: LoadedVersion) -> tuple[Diagnostic, ...]:
+    """Return a warning for each item that asks for an answer (R28), for the latest version only."""
+    if not may_ask(version.artifact):
+        return ()
+    from brenner.diagnostics.codes.sessions import UNANSWERED_ITEM
+
+    thread_id = version.thread_id
+    status = load_status(workspace, thread_id).status
+    if status.version is None or status.version.number != version.number:
+        return ()
+    return tuple(
+        UNANSWERED_ITEM.at(
+            None,
+            fact=each.fact,
+            id=each.message_id,
+            item=each.item,
+            names=joined(dict.fromkeys((each.item, each.because))),
+            thread_id=thread_id,
+            address=each.address,
+        )._replace(item=each.item)
+        for each in status.unanswered
+    )
 
 
 def mention_artifact_file(

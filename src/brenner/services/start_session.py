@@ -59,7 +59,13 @@ from brenner.services.rosters import RosterRequest, resolve_roster
 from brenner.services.send_checks import refuse_secrets
 from brenner.services.session_files import read_session_file
 from brenner.services.version_store import load_history
-from brenner.session.excerpts import embed_text, excerpt_of, one_line, within_limit
+from brenner.session.excerpts import (
+    embed_text,
+    excerpt_of,
+    excerpt_of_pack,
+    one_line,
+    within_limit,
+)
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
 from brenner.text import joined
 
@@ -84,11 +90,12 @@ def roster_diagnostics(resolved: ResolvedRoster) -> list[Diagnostic]:
 
 
 def load_excerpt(
-    workspace: Workspace, text: str, sections: str | None
+    workspace: Workspace, text: str, sections: str | None, evidence: Sequence[str] = ()
 ) -> tuple[str, list[Diagnostic]]:
     """Return the excerpt: a text, or sections of the project's source text, and its diagnostics.
 
-    Raise if the source text cannot be read.
+    The excerpts of the evidence pack with the anchors in `evidence` follow. Raise if the source
+    text or the pack cannot be read.
     """
     if sections is None:
         excerpt = within_limit(text)
@@ -100,7 +107,20 @@ def load_excerpt(
         excerpt = (
             codes.NO_SOURCE_TEXT.at() if source is None else excerpt_of(source, path, sections)
         )
-    return ("", [excerpt]) if isinstance(excerpt, Diagnostic) else (excerpt, [])
+    if isinstance(excerpt, Diagnostic):
+        return "", [excerpt]
+    return _with_evidence(workspace, excerpt, evidence) if evidence else (excerpt, [])
+
+
+def _with_evidence(
+    workspace: Workspace, excerpt: str, anchors: Sequence[str]
+) -> tuple[str, list[Diagnostic]]:
+    from brenner.services.evidence import require_pack  # only for excerpts of the evidence pack
+
+    quoted, found = excerpt_of_pack(require_pack(workspace.project).pack, anchors)
+    whole = within_limit("\n\n".join(filter(None, (excerpt.strip("\n"), quoted))))
+    found += [whole] if isinstance(whole, Diagnostic) else []
+    return ("" if isinstance(whole, Diagnostic) else whole), found
 
 
 def find_newcomers(
@@ -625,7 +645,8 @@ def _recipient_names(kickoffs: Iterable[KickoffDelivery]) -> str:
 class StartOptions(NamedTuple):
     """The question to ask, and the recipients. An empty text means not given.
 
-    The excerpt is a text, or `sections` of the project's source text, such as `42,45-47`. Without
+    The excerpt is a text, or `sections` of the project's source text, such as `42,45-47`, then the
+    excerpts of the evidence pack with the anchors in `evidence`. Without
     `thread_id` and `bead` the thread gets an ID from the question and from `today`. `register`
     allows registering recipients on a server that shares names between projects. `seen` is the
     digest of the previewed kickoffs; if they have changed, nothing is sent. `independent` states an
@@ -638,6 +659,7 @@ class StartOptions(NamedTuple):
     title: str = ""
     excerpt: str = ""
     sections: str | None = None
+    evidence: tuple[str, ...] = ()
     hypotheses: str = ""
     constraints: str = ""
     outputs: str = ""
@@ -658,7 +680,9 @@ def start_session(workspace: Workspace, options: StartOptions) -> Started:
     resolved = resolve_roster(workspace.project, os.environ, options.wish)
     roster = resolved.roster
     thread, about_thread = _find_thread(workspace, options)
-    excerpt, about_excerpt = load_excerpt(workspace, options.excerpt, options.sections)
+    excerpt, about_excerpt = load_excerpt(
+        workspace, options.excerpt, options.sections, options.evidence
+    )
     newcomers, about_names = find_newcomers(workspace, resolved, register=options.register)
     about_file = _file_diagnostics(workspace, thread) if thread and thread.is_new else []
     is_independent, about_round = _independence(workspace, thread, options)

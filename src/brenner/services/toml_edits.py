@@ -1,4 +1,4 @@
-"""Edits of TOML text: add and remove one table. Every other byte stays as it is.
+"""Edits of TOML text: add and remove one table, add a setting. Every other byte stays as it is.
 
 `remove_table` undoes `add_table`, byte for byte: a table is added at the end, after a line feed,
 and ends without a line feed if the text did.
@@ -6,6 +6,7 @@ and ends without a line feed if the text did.
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from typing import TYPE_CHECKING
@@ -76,6 +77,29 @@ def _checked(changed: str, text: str, path: Sequence[str]) -> str:
     except EditError:
         reason = f"`{path[0]}` is not written as a table `[{path[0]}]`"
         raise EditError(reason, _line_of_key(text, path[0])) from None
+    return changed
+
+
+def add_setting(text: str, key: str, value: str) -> str:
+    """Return the text with a key of the top level, after those that it has there.
+
+    Raise EditError if it has the key.
+    """
+    before = decode_toml(text.removeprefix("\ufeff"))
+    if key in before:
+        reason = f"it has `{key}` already"
+        raise EditError(reason, _line_of_key(text, key))
+    start = 1 if text.startswith("\ufeff") else 0
+    newline = "\r\n" if "\r\n" in text.partition("\n")[0] + "\n" else "\n"
+    top = next((each for each in _tables(text[start:]) if not each.path), None)
+    end = start + (top.end if top else 0)
+    gap = newline if top and not text[:end].endswith("\n") else ""
+    changed = (
+        f"{text[:end]}{gap}{key} = {json.dumps(value, ensure_ascii=False)}{newline}{text[end:]}"
+    )
+    if decode_toml(changed.removeprefix("\ufeff")) != {**before, key: value}:
+        reason = f"`{key}` cannot be added safely"
+        raise EditError(reason)
     return changed
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from brenner.lint.linter import LintReport
     from brenner.protocol.messages import StoredMessage
     from brenner.session.model import VersionRecord
+    from brenner.session.unanswered import UnansweredItem
 
 _MOST_DESCRIPTION = 70  # with `v12 ` within the advised length of a subject
 _SECTION_ORDER = {section.prefix: number for number, section in enumerate(SECTIONS.values())}
@@ -52,7 +53,8 @@ class CompiledVersion(NamedTuple):
 
     `text` is the rendered artifact. `read` are the messages that it includes, and `left` counts the
     unread ones that it leaves for later. `unresolved` are its dangling references. `unverified` are
-    the messages with applied blocks whose sender is not authenticated.
+    the messages with applied blocks whose sender is not authenticated. `unanswered` are the items
+    that still ask for an answer when the version closes the session (R28).
     """
 
     thread_id: str
@@ -71,6 +73,7 @@ class CompiledVersion(NamedTuple):
     left: int = 0
     unresolved: tuple[Diagnostic, ...] = ()
     unverified: tuple[int, ...] = ()
+    unanswered: tuple[UnansweredItem, ...] = ()
 
     @property
     def number(self) -> int:
@@ -210,10 +213,16 @@ def _optional_sections(content: CompiledVersion) -> list[str]:
         "Unresolved References": limited_lines(unresolved, _diagnostic_line, check_references),
         # both sides of every field on which authors disagree (R12)
         "Open Conflicts": limited_lines(content.conflicts, _conflict_lines, show),
+        # what a result or a false assumption asks, if the session ends without an answer (R28)
+        "Left Unanswered": limited_lines(content.unanswered, _unanswered_line, show),
         # what looks like a contribution but does not count (R4)
         "Not Contributed": limited_lines(stray, _diagnostic_line, check_thread),
     }
     return [render_section(name, lines) for name, lines in lists.items() if lines]
+
+
+def _unanswered_line(each: UnansweredItem) -> str:
+    return f"- {each.fact} (message {each.message_id})"
 
 
 def _refused_block_lines(entry: Entry) -> str:

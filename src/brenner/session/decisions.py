@@ -45,9 +45,11 @@ def is_decision(message: Message) -> bool:
 
 
 def dismisses(message: Message) -> bool:
-    """Return whether a message claims to dismiss rejected blocks."""
+    """Return whether a message claims to dismiss rejected blocks, or what asks for an answer."""
+    if DISMISSAL_FENCE not in message.body or message.type != INFO.name:
+        return False
     found = read_declarations(message.body, DISMISSAL_FENCE, "block")
-    return any(found) and message.type == INFO.name
+    return any(found) or bool(dismissed_questions(message))
 
 
 def changes_versions(message: Message) -> bool:
@@ -64,25 +66,34 @@ def render_declaration(values: Mapping[str, object], fence: str) -> str:
 
 def read_declarations(body: str, fence: str, key: str) -> Iterator[tuple[str, int, int]]:
     """Yield hash, number `key` and format of each declaration in a body; skip invalid ones."""
+    for value in _declared_objects(body, fence):
+        found = _parse_declaration(value, key)
+        if found:
+            yield found
+
+
+def _declared_objects(body: str, fence: str) -> Iterator[dict[str, object]]:
+    """Yield the JSON objects of all declarations with this fence in a body."""
     if fence not in body:
         return
     for block in parse_blocks(body):
         if block.kind is BlockKind.FENCE and not block.quoted and block.info.strip() == fence:
-            found = _parse_declaration(block.text, key)
-            if found:
-                yield found
+            try:
+                value = json.loads(block.text)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(value, dict):
+                yield value
 
 
-def _parse_declaration(text: str, key: str) -> tuple[str, int, int] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    content_hash = value.get("content_hash") if isinstance(value, dict) else None
+def _parse_declaration(value: Mapping[str, object], key: str) -> tuple[str, int, int] | None:
+    content_hash = value.get("content_hash")
     if not isinstance(content_hash, str) or not _HASH.fullmatch(content_hash):
         return None
     number, form = value.get(key), value.get("format", 1)
-    return (content_hash, number, form) if type(number) is type(form) is int else None
+    if type(number) is not int or type(form) is not int:
+        return None
+    return content_hash, number, form
 
 
 # From this format on a declaration covers only the content that it names. In format 1 it covered
@@ -153,6 +164,22 @@ def voids_in(message: Message) -> tuple[Void, ...]:
     )
 
 
+# Keeping an item without an answer to what asks for one (R28)
+
+
+def dismissed_questions(message: Message) -> tuple[tuple[str, str], ...]:
+    """Return the items that a message keeps, each with the item that asks about it."""
+    if DISMISSAL_FENCE not in message.body or message.type != INFO.name:
+        return ()
+    return tuple(
+        (item, because)
+        for value in _declared_objects(message.body, DISMISSAL_FENCE)
+        if value.get("thread_id") == message.thread_id
+        if isinstance(item := value.get("item"), str)
+        if isinstance(because := value.get("because"), str)
+    )
+
+
 # Cancelling a session, and the end of a session (R25)
 
 
@@ -180,16 +207,10 @@ def cancellation_reason(message: Message) -> str | None:
     """Return the reason if a message claims to cancel the session of its thread, else None."""
     if CANCELLATION_FENCE not in message.body or message.type != INFO.name:
         return None
-    for block in parse_blocks(message.body):
-        is_fence = block.kind is BlockKind.FENCE and not block.quoted
-        if is_fence and block.info.strip() == CANCELLATION_FENCE:
-            try:
-                value = json.loads(block.text)
-            except (ValueError, RecursionError):
-                continue
-            reason = value.get("reason") if isinstance(value, dict) else None
-            if isinstance(reason, str) and value.get("thread_id") == message.thread_id:
-                return reason
+    for value in _declared_objects(message.body, CANCELLATION_FENCE):
+        reason = value.get("reason")
+        if isinstance(reason, str) and value.get("thread_id") == message.thread_id:
+            return reason
     return None
 
 

@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, TypeAlias
 
 from brenner.diagnostics.codes import sessions as codes
+from brenner.diagnostics.codes.evidence import UNKNOWN_EVIDENCE
 from brenner.diagnostics.codes.messages import NO_SECTION_NUMBERS
 from brenner.diagnostics.model import Diagnostic
 from brenner.lazy_pattern import lazy_pattern
@@ -23,6 +24,8 @@ from brenner.protocol.message_types import KICKOFF
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from brenner.protocol.evidence_pack import EvidencePack
 
 _MOST_PASSES = 8  # escaping one line may reveal another one
 _BEFORE, _AFTER = "## Before\n\n", "\n\n## After\n"
@@ -256,6 +259,40 @@ def _numbers_in_ranges(ranges: Iterable[tuple[int, int]], found: Iterable[int]) 
 def _render_passage(number: int, title: str, text: str) -> str:
     head = f"**§{number}** {title}".rstrip()
     return f"{head}\n\n{text}" if text.strip() else head
+
+
+# Excerpts of the evidence pack by their anchors: `EV-001#E1`, or `EV-001` for all of a record (R31)
+
+
+_LIST_EVIDENCE = "Choose one that exists: `brenner evidence list`."
+
+
+def excerpt_of_pack(pack: EvidencePack, anchors: Iterable[str]) -> tuple[str, list[Diagnostic]]:
+    """Return the excerpts with these anchors, and an error for each that does not exist.
+
+    Each is quoted below a line with its anchor, its title and its source. No line of an excerpt can
+    be taken for such a line, since the excerpt is quoted once more.
+    """
+    parts: dict[str, str] = {}
+    found: list[Diagnostic] = []
+    for anchor in anchors:
+        known = pack.find(anchor)
+        if known is None:
+            words = {"what": "`--evidence`", "anchor": anchor, "path": pack.path}
+            unknown = UNKNOWN_EVIDENCE.at(None, known=pack.describe_known(anchor), **words)
+            found.append(unknown._replace(fix=_LIST_EVIDENCE))
+            continue
+        record = known[0]
+        names = [anchor.partition("#")[2]] if "#" in anchor else [*record.excerpts]
+        about = f"{embed_text(one_line(record.title))} ({one_line(record.source)})"
+        if not names:
+            parts.setdefault(record.id, f"**{record.id}** {about}")
+        for name in names:
+            head = f"**{record.id}#{name}** {about}"
+            parts.setdefault(
+                f"{record.id}#{name}", f"{head}\n\n{quote_text(record.excerpts[name])}"
+            )
+    return "\n\n".join(parts.values()), found
 
 
 def _range_text(first: int, last: int) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from brenner.diagnostics.model import Diagnostic
     from brenner.protocol.independent_round import IndependentRound
     from brenner.protocol.thread_ids import ThreadKind
+    from brenner.session.unanswered import UnansweredItem
 
 _HASH = lazy_pattern(r"[0-9a-f]{64}", re.ASCII)
 _MOST_NUMBER = 2**53  # integers that every JSON parser represents exactly
@@ -376,7 +377,8 @@ class SessionStatus(NamedTuple):
     blocks that would be applied now. `compile_blocker` is why the next compile is impossible.
     `references` are those of the latest version, each with its item. `operator` leads the session:
     what is asked of other agents is not asked of the operator. `independent` is the session's
-    independent first round, if it has one (R33).
+    independent first round, if it has one (R33). `unanswered` are the items that ask for an answer
+    (R28), also after the end.
     """
 
     thread_id: str
@@ -404,6 +406,7 @@ class SessionStatus(NamedTuple):
     late_misplaced: tuple[RefusedBlock, ...] = ()
     reopen_command: str = ""
     independent: IndependentRound | None = None
+    unanswered: tuple[UnansweredItem, ...] = ()
 
     @property
     def needed_misplaced(self) -> tuple[RefusedBlock, ...]:

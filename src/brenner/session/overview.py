@@ -16,6 +16,7 @@ from brenner import __version__
 from brenner.artifact.model import Artifact, KillRecord, Reference
 from brenner.artifact.state import decode_checked
 from brenner.named_tuple import NamedTuple
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE
 from brenner.protocol.message_types import BLOCKED, CRITIQUE, HANDOFF, QUESTION
 from brenner.protocol.messages import duration_text, iso
 from brenner.protocol.thread_ids import ThreadKind
@@ -58,8 +59,11 @@ class Overview(NamedTuple):
     The counts are of what is open; `errors` are those of lint, None before a version. `position` is
     the number of messages in the thread. `items` are the IDs of all items of the latest version.
     `references` are those of all items, including killed ones. `killed` is who killed which item,
-    and why. `to_correct` are the agents with refused or misplaced blocks that are not corrected
-    yet.
+    and why; `killed_hypotheses` are their IDs, names and claims. `to_correct` are the agents with
+    refused or misplaced blocks that are not corrected yet, `to_answer` the last authors of the
+    items that ask for an answer (R28). `state` is the state of the argument in one sentence,
+    without a full stop; it and the `conclusion` are those of the latest version, and empty before
+    the first.
     """
 
     thread_id: str
@@ -88,6 +92,11 @@ class Overview(NamedTuple):
     to_correct: tuple[str, ...] = ()
     misplaced: int = 0
     late_misplaced: int = 0
+    unanswered: int = 0
+    to_answer: tuple[str, ...] = ()
+    killed_hypotheses: tuple[tuple[str, str, str], ...] = ()
+    state: str = ""
+    conclusion: str = ""
 
     @property
     def needed_misplaced(self) -> int:
@@ -127,7 +136,7 @@ _LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
 class Need(StrEnum):
     """What a session waits for, the most urgent first; the values are stable in the JSON.
 
-    The first nine wait for an operator or agent. The others only show how far the session has
+    The first ten wait for an operator or agent. The others only show how far the session has
     come.
     """
 
@@ -137,6 +146,7 @@ class Need(StrEnum):
     OVERDUE = "overdue"
     REFUSED = "refused"  # blocks that their authors have not corrected
     MISPLACED = "misplaced"  # delta blocks outside DELTA messages
+    UNANSWERED = "unanswered"  # items that a result or an assumption asks about (R28)
     READY = "ready"  # to compile
     LATE = "late"  # blocks that came in after the end, and that only `--reopen` compiles
     HANDOFFS = "handoffs"
@@ -178,6 +188,7 @@ def needs_of(overview: Overview, now: datetime, deadline: timedelta) -> tuple[Ne
         any(is_overdue(each, now, deadline) for each in overview.owed),
         overview.refusals > 0 and not is_over,
         overview.needed_misplaced > 0,
+        overview.unanswered > 0 and not is_over,
         overview.phase is Phase.READY_TO_COMPILE and not overview.is_stopped,
         overview.late > 0,
         overview.handoffs > 0,
@@ -221,6 +232,7 @@ _WAITING_LABELS: dict[Need, tuple[str, ColorRole]] = {
     Need.OVERDUE: ("with overdue ACKs", "attention"),
     Need.REFUSED: ("with rejected blocks", "attention"),
     Need.MISPLACED: ("with blocks in no DELTA", "attention"),
+    Need.UNANSWERED: ("with unanswered results", "attention"),
     Need.READY: ("ready to compile", "positive"),
     Need.LATE: ("with late blocks", "notice"),
     Need.HANDOFFS: ("with handoffs", "notice"),
@@ -252,6 +264,7 @@ def describe_needs(
         Need.OVERDUE: f"{plural(late, 'ACK')} overdue",
         Need.REFUSED: plural(overview.refusals, "rejected block"),
         Need.MISPLACED: plural(misplaced, "block in no DELTA", "blocks in no DELTA"),
+        Need.UNANSWERED: plural(overview.unanswered, "unanswered item"),
         Need.READY: PHASE_LABELS[Phase.READY_TO_COMPILE],
         Need.LATE: plural(overview.late, "late block"),
         Need.HANDOFFS: plural(overview.handoffs, "handoff"),
@@ -348,6 +361,7 @@ def describe_skipped_threads(count: int) -> str:
 
 # characters; a list keeps the questions of all sessions in memory, and shows one line of each
 _LONGEST_QUESTION = 300
+LONGEST_CLAIM = 2_000  # characters; only their words are compared
 
 
 def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
@@ -386,7 +400,24 @@ def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
         ),
         misplaced=len(status.misplaced),
         late_misplaced=len(status.late_misplaced),
+        unanswered=len(status.unanswered),
+        to_answer=tuple(dict.fromkeys(each.agent for each in status.unanswered if each.agent)),
+        killed_hypotheses=tuple(
+            (item.id, item.text("name"), item.text("claim")[:LONGEST_CLAIM])
+            for item in (artifact.sections[HYPOTHESIS_SLATE.id] if version else ())
+            if item.killed
+        ),
+        state=_state_of(status, artifact) if version else "",
+        conclusion=_one_line(artifact.research_thread.text("conclusion")) if version else "",
     )
+
+
+def _state_of(status: SessionStatus, artifact: Artifact) -> str:
+    # Not needed if all rows are cached
+    from brenner.artifact.pairs import active_tests, describe_state
+
+    number = status.version.number if status.version else 0
+    return describe_state(artifact, number, active_tests(artifact))
 
 
 def _one_line(text: str) -> str:
@@ -400,9 +431,11 @@ def _one_line(text: str) -> str:
 # A cache entry that is damaged, or that another release wrote, is discarded and computed again.
 
 
-_FORMAT = f"7 {__version__}"
+_FORMAT = f"8 {__version__}"
 _DIGEST_LENGTH = 16
-_TO_CORRECT = Overview._fields.index("to_correct")
+_TO_CORRECT, _TO_ANSWER, _KILLED_HYPOTHESES = map(
+    Overview._fields.index, ("to_correct", "to_answer", "killed_hypotheses")
+)
 _KIND, _PHASE, _AWAITED, _OWED = map(Overview._fields.index, ("kind", "phase", "awaited", "owed"))
 _FIRST_AT, _LAST_AT, _ITEMS, _REFERENCES, _KILLED = map(
     Overview._fields.index, ("first_at", "last_at", "items", "references", "killed")
@@ -416,7 +449,7 @@ _TURNS: dict[str, Turn] = {str(each): each for each in Turn}
 _IDENTITY = ("thread_id", "kind", "question", "round", "phase", "version")
 _COUNTS = (
     *("blocked", "questions", "handoffs", "critiques", "refusals", "misplaced"),
-    *("unread", "applies"),
+    *("unanswered", "unread", "applies"),
 )
 
 
@@ -506,8 +539,9 @@ def _decode_row(row: list[Any]) -> Overview:
     row[_LAST_AT] = datetime.fromisoformat(row[_LAST_AT])
     row[_ITEMS] = tuple(row[_ITEMS])
     row[_REFERENCES] = tuple([(item, Reference(*rest)) for item, *rest in row[_REFERENCES]])
-    row[_TO_CORRECT] = tuple(row[_TO_CORRECT])
+    row[_TO_CORRECT], row[_TO_ANSWER] = tuple(row[_TO_CORRECT]), tuple(row[_TO_ANSWER])
     row[_KILLED] = tuple([(item, KillRecord(*rest)) for item, *rest in row[_KILLED]])
+    row[_KILLED_HYPOTHESES] = tuple([(*each,) for each in row[_KILLED_HYPOTHESES]])
     return Overview(*row)
 
 
@@ -541,6 +575,7 @@ def status_json(status: SessionStatus, now: datetime, deadline: timedelta) -> di
         "handoffs": [*map(open_message_json, status.of_type(HANDOFF.name))],
         "refusals": [refused_block_json(each) for each in status.refusals],
         "misplaced": misplaced_json(status.misplaced),
+        "unanswered": [each.to_json() for each in status.unanswered],
         "settled": [settled_ack_json(each) for each in status.settled],
         "cancelled": cancellation_json(status.cancelled) if status.cancelled else None,
         "unread": status.unread,

@@ -17,6 +17,7 @@ from brenner.protocol.delta.parse import DELTA_INFO
 from brenner.protocol.delta.schema import (
     MOST_SCORE,
     RELATIONS,
+    RESULT_FIELDS,
     SCORE_PARTS,
     SECTIONS,
     Delta,
@@ -153,12 +154,11 @@ def _section_lines(prompt: Prompt) -> Iterator[str]:
     for section in prompt.sections:
         needed = [field for field in section.fields.values() if field.required]
         # References are the same everywhere: listed once
-        optional_fields = (
+        others = [
             field
-            for field in section.in_format(1).fields.values()  # results come with their commands
-            if not field.required
-        )
-        others = [field for field in optional_fields if field.kind is not FieldKind.REFERENCES]
+            for field in section.fields.values()
+            if not (field.required or field.operator_only or field.kind is FieldKind.REFERENCES)
+        ]
         optional = f" Optional: {_field_list(others)}." if others else ""
         ids = f"{section.prefix}1, {section.prefix}2, …"
         yield f"- `{section.id}` ({ids}). Required: {_field_list(needed)}.{optional}"
@@ -184,12 +184,15 @@ def _field_description(field: Field) -> str:
         FieldKind.ITEMS: "list of IDs: {holds}",
         FieldKind.OUTCOMES: 'object, `{{"H1": "…", "H2": "…"}}`: {holds}',
         FieldKind.SCORE: "object with {parts}, whole numbers from 0 to {most}",
+        FieldKind.DESCRIPTIONS: 'object, `{{"slow": "…", "fast": "…"}}`: {holds}',
+        FieldKind.RESULTS: "list of objects with {result}: {holds}",
     }
     return forms[field.kind].format(
         holds=field.holds,
         choices=_code_list(field.choices),
         parts=_code_list(SCORE_PARTS),
         most=MOST_SCORE,
+        result=_code_list(RESULT_FIELDS),
     )
 
 

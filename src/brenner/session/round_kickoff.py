@@ -149,6 +149,7 @@ def _state_lines(context: RoundContext) -> Iterator[tuple[str, str]]:
     base = context.base
     yield "Base Artifact", f"v{base.number}"
     yield "Open Critiques", _open_critiques_text(context)
+    yield "Unanswered", _unanswered_text(context)
     yield "Focus Area", one_line(context.focus) or _default_focus(context)
     compiled = f"message {base.message_id} (COMPILED) contains v{base.number}."
     command = f"`brenner artifact show {context.thread}`"
@@ -162,6 +163,18 @@ def _state_lines(context: RoundContext) -> Iterator[tuple[str, str]]:
             "until an EDIT of `RT` changes it."
         )
         yield "Question", f"new in this round. {keeps}"
+
+
+def _unanswered_text(context: RoundContext) -> str:
+    """Return what results and false assumptions ask of whom (R28); empty if they ask nothing."""
+    found = context.status.unanswered
+    operator = context.status.operator
+    lines = [
+        f"{each.request} ({quote(each.agent or operator, _MOST_NAME)})"
+        for each in found[:_MOST_LISTED]
+    ]
+    more = [f"and {len(found) - len(lines)} more"] if len(found) > len(lines) else []
+    return "; ".join([*lines, *more])
 
 
 def _linter_text(context: RoundContext) -> str:
@@ -393,6 +406,12 @@ def _recipient_lines(context: RoundContext, name: str, *, is_one: bool) -> Itera
     yield from _nested_list(
         f"**Correct your rejected blocks**{whose} in a new message, each as it says:",
         [*map(_refused_block_line, refused)],
+    )
+    asked = [each.request for each in context.status.unanswered if each.agent == name]
+    yield from _nested_list(
+        f"**Answer**{whose} with a KILL, an EDIT, a result, or a critique or assumption that names "
+        "both items and says why you keep yours:",
+        asked,
     )
     misplaced = [each for each in context.status.misplaced if each.agent == name]
     yield from _nested_list(

@@ -55,9 +55,7 @@ next round."""
 _REMINDER = """\
 Your turn in round {round} of `{thread}` is not complete: {missing}
 
-{what}
-
-If you have nothing to contribute in this round, {passing} Then stop."""
+{what}"""
 
 
 def turn_prompt(context: TurnContext) -> str:
@@ -104,19 +102,20 @@ def reminder_prompt(context: TurnContext, refused: Sequence[RefusedBlock], *, ag
         count = plural(len(refused), "block")
         verb = "is" if len(refused) == 1 else "are"
         missing = f"{count} of your deltas {verb} rejected."
-        what = "\n".join(_refused_lines(refused)) + _CORRECT
+        passing = _passing(context)
+        what = "\n".join(_refused_lines(refused)) + _CORRECT.format(passing=passing)
     elif again:
         missing = "your program stopped before anything arrived from you."
     return _REMINDER.format(
-        round=context.round,
-        thread=context.thread_id,
-        missing=missing,
-        what=what,
-        passing=_passing(context),
+        round=context.round, thread=context.thread_id, missing=missing, what=what
     )
 
 
-_CORRECT = "\n\nPost the corrected deltas with `brenner_post`. Do not post again what was accepted."
+_CORRECT = """
+
+Post the corrected deltas with `brenner_post`. Do not post again what was accepted.
+
+If you have nothing to contribute in this round, {passing} Then stop."""
 
 
 def _refused_lines(refused: Sequence[RefusedBlock]) -> Iterator[str]:

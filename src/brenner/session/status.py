@@ -19,7 +19,13 @@ from brenner.markdown.escape import one_paragraph, read_fields
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.acknowledgements import debtors
 from brenner.protocol.body import BodySection, find_section, match_listed_value, parse_sections
-from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE, Operation
+from brenner.protocol.delta.schema import (
+    ADVERSARIAL_CRITIQUE,
+    ASSUMPTION_LEDGER,
+    DISCRIMINATIVE_TESTS,
+    FALSIFIED,
+    Operation,
+)
 from brenner.protocol.independent_round import IndependentRound, independent_round, is_delayed
 from brenner.protocol.message_types import (
     BLOCKED,
@@ -63,7 +69,9 @@ from brenner.session.validation_reply import replied_message_id
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from brenner.artifact.model import Artifact
     from brenner.protocol.messages import Message, StoredMessage
+    from brenner.session.unanswered import UnansweredItem
     from brenner.session.versions import VersionHistory
 
 # Dismissals of rejected blocks, in INFO messages of the operator
@@ -277,7 +285,28 @@ def compute_status(
         reopen_command=history.reopen_command if history.cancelling else "",
         late_misplaced=tuple(each for each in misplaced if each.message_id in late),
         independent=independent,
+        unanswered=find_unanswered(history, thread, merged.state),
     )
+
+
+def may_ask(artifact: Artifact) -> bool:
+    """Return whether an artifact has a result or a falsified assumption, which can ask (R28)."""
+    tests = artifact.sections[DISCRIMINATIVE_TESTS.id]
+    assumptions = artifact.sections[ASSUMPTION_LEDGER.id]
+    is_false = any(each.fields.get("status") == FALSIFIED for each in assumptions)
+    return is_false or any("results" in test.fields for test in tests)
+
+
+def find_unanswered(
+    history: VersionHistory, thread: Sequence[StoredMessage], state: State
+) -> tuple[UnansweredItem, ...]:
+    """Return the items that ask for an answer (R28); `state` contains all unread messages."""
+    if not may_ask(state.artifact):
+        return ()
+    # Most sessions have neither results nor falsified assumptions, and do not need this module.
+    from brenner.session.unanswered import unanswered_items
+
+    return unanswered_items(history, sorted(thread, key=thread_order_key), state)
 
 
 def _from_unsealing(each: OpenAck, independent: IndependentRound | None) -> OpenAck:

@@ -195,7 +195,7 @@ class Attention(NamedTuple):
 
 
 # Kinds that a complete session does not show: nobody has to do anything about them any more
-_SETTLED_BY_THE_END = ("refused",)
+_SETTLED_BY_THE_END = ("refused", "unanswered")
 
 
 def attention(status: SessionStatus, now: datetime, deadline: timedelta) -> tuple[Attention, ...]:
@@ -226,6 +226,12 @@ def attention(status: SessionStatus, now: datetime, deadline: timedelta) -> tupl
             "misplaced",
             _misplaced_text(status),
             tuple(dict.fromkeys(each.message_id for each in status.needed_misplaced)),
+        ),
+        Attention(
+            "unanswered",
+            _unanswered_text(status),
+            tuple(dict.fromkeys(each.message_id for each in status.unanswered)),
+            tuple(dict.fromkeys(each.item for each in status.unanswered)),
         ),
         Attention("no_kickoff", _no_kickoff_text(status)),
         Attention("ready", _ready_text(status)),
@@ -323,6 +329,18 @@ def _misplaced_text(status: SessionStatus) -> str:
         f"{names} can send {'it' if is_one else 'them'} as a DELTA, or you can dismiss "
         f"{'it' if is_one else 'them'}"
     )
+
+
+def _unanswered_text(status: SessionStatus) -> str:
+    """Return what results and false assumptions ask, and who can answer (R28)."""
+    found = status.unanswered
+    if not found:
+        return ""
+    facts = [each.fact for each in found[:_MOST_NAMES]]
+    facts += [f"{len(found) - _MOST_NAMES} more"] if len(found) > _MOST_NAMES else []
+    names = _join_names(dict.fromkeys(each.agent or status.operator for each in found))
+    it = "it" if len(found) == 1 else "them"
+    return f"{'; '.join(facts)}: waiting for an answer from {names}, or you can dismiss {it}"
 
 
 def _no_kickoff_text(status: SessionStatus) -> str:
@@ -579,6 +597,12 @@ def _own_steps(
         first = refused[0]
         aim = f"correct block {first.block} of message {first.message_id}"
         yield NextStep(words, command, does="write", purpose=aim, message_id=first.message_id)
+    asked = [each for each in status.unanswered if each.agent == reader.actor]
+    if asked and not status.is_over:
+        more = f" (and {len(asked) - 1} more)" if len(asked) > 1 else ""
+        words = f"{asked[0].request}{more}, then `brenner mail send message.md`"
+        aim = f"answer: {asked[0].fact}"
+        yield NextStep(words, command, does="write", purpose=aim, message_id=asked[0].message_id)
     yield from (_acknowledge_step(each, reader) for each in owed)
     if participant and participant.is_awaited:
         words = "write your delta, then `brenner mail send message.md`"
@@ -614,6 +638,9 @@ def _between_round_steps(
         yield NextStep(words, f"brenner session round --reopen {thread}", does="round")
     else:
         end = ("or end the session", f"brenner session complete {thread}")
+        if status.unanswered:
+            words = "or end the session without an answer"
+            end = (words, f"brenner session complete --anyway {thread}")
         yield NextStep(
             f"start round {status.round}",
             f"brenner session round {thread}",

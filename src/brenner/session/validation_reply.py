@@ -7,7 +7,7 @@ message quotes the reply.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from brenner.diagnostics.codes.messages import DELTA_NOT_CONTRIBUTED
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from brenner.artifact.state import Entry
     from brenner.session.model import RefusedBlock
 
-    Faulty = Entry | RefusedBlock  # a rejected block, or one in a message that is no DELTA
+    Faulty: TypeAlias = (
+        Entry | RefusedBlock
+    )  # a rejected block, or one in a message that is no DELTA
     from brenner.diagnostics.repeats import Repeats
     from brenner.protocol.validate import Report
 

@@ -596,7 +596,7 @@ def record_mismatch(thread_id: str, number: int, difference: str) -> Diagnostic:
 # If a cache entry is damaged, or another release wrote it, the thread is replayed.
 
 
-_FORMAT = 8
+_FORMAT = 9
 _DIGEST_LENGTH = 64
 _STORED_FIELDS = PublishedVersion._fields.index("status") + 1
 

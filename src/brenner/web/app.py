@@ -48,7 +48,19 @@ from brenner.web.responses import (
     wants_json,
 )
 from brenner.web.sessions import MailCursor, SessionRepository, StoreOutage
-from brenner.web.views import artifact, exports, project, runs, thread, versions
+from brenner.web.views import (
+    artifact,
+    evidence_pack,
+    exports,
+    genealogy,
+    overview,
+    palette,
+    project,
+    runs,
+    search,
+    thread,
+    versions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -300,13 +312,17 @@ _IMMUTABLE = MappingProxyType(
 PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
     {
         links.HOME: project.page,
-        links.SEARCH: thread.search_page,
+        links.SEARCH: search.search_page,
+        links.PALETTE: palette.page,
+        links.GENEALOGY: genealogy.page,
         links.CONNECT: project.connect_page,
         links.HELP: project.help_page,
         links.SOURCE: project.source_page,
+        links.EVIDENCE: evidence_pack.page,
         "/messages/{message:int}": thread.message_page,
         "/messages/{message:int}/raw": thread.raw_page,
-        _SESSION: artifact.page,
+        _SESSION: overview.page,
+        f"{_SESSION}/overview": overview.page,
         f"{_SESSION}/artifact": artifact.page,
         f"{_SESSION}/items/{{item}}": artifact.item_page,
         f"{_SESSION}/thread": thread.page,
@@ -314,7 +330,10 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         f"{_SESSION}/diff": versions.diff_page,
         f"{_SESSION}/ledger": versions.ledger_page,
         f"{_SESSION}/evidence": artifact.evidence_page,
+        f"{_SESSION}/excerpts": evidence_pack.session_page,
         f"{_SESSION}/agents": project.agents_page,
+        f"{_SESSION}/search": search.search_page,
+        f"{_SESSION}/palette": palette.page,
         f"{_SESSION}/runs/{{run}}/{{log}}": runs.log_page,
         f"{_SESSION}/export/{{form}}": exports.page,
     }

@@ -33,6 +33,7 @@ from brenner.protocol.grammar import ITEM_ID
 from brenner.protocol.thread_ids import is_valid_thread_id
 from brenner.services.blame import BlameRow, blame_row_json, item_blame_rows
 from brenner.services.compile import load_readable_source_text
+from brenner.services.evidence import readable_pack
 from brenner.services.session_files import read_session_file
 from brenner.text import cut
 from brenner.web import links
@@ -189,7 +190,7 @@ def is_table(section: Section) -> bool:
 # Links from the text of items
 
 
-_SECTION_SIGN, _SEPARATOR = "§", " "
+_SECTION_SIGN, _SEPARATOR, _EVIDENCE = "§", " ", "EV-"
 
 
 def item_addresses(
@@ -200,12 +201,13 @@ def item_addresses(
     on_page: Collection[str] = (),
 ) -> dict[str, str]:
     """Return the address of all that items mention, by the names of `LinkTargets`: items of this
-    and other sessions, and sections of the source text.
+    and other sessions, sections of the source text, and records of the evidence pack.
 
     `known` are the items of the version, `on_page` those on the page. Guests get links only to what
     they may see.
     """
     source = cache(partial(load_readable_source_text, context.site.workspace.project))
+    pack = cache(partial(readable_pack, context.site.workspace.project))
     has_session = cache(partial(_session_exists, context))
 
     def address_of(name: str) -> str | None:
@@ -214,6 +216,10 @@ def item_addresses(
             text = source() if context.guest_of is None else None
             is_there = text is not None and text.missing(number, number) is None
             return links.source(number) if is_there else None
+        if name.startswith(_EVIDENCE):
+            known_pack = pack()
+            is_there = known_pack is not None and known_pack.find(name) is not None
+            return links.excerpt(annotations.thread_id, name) if is_there else None
         if _SEPARATOR in name:
             session, _, item_id = name.partition(_SEPARATOR)
             if session == annotations.thread_id:

@@ -21,6 +21,7 @@ from brenner.protocol.message_types import BLOCKED, COMPILED, CRITIQUE, DELTA, H
 from brenner.protocol.messages import iso
 from brenner.protocol.thread_ids import classify_thread_id
 from brenner.services.compile import load_readable_source_text
+from brenner.services.evidence import readable_pack
 from brenner.services.session_files import read_session_file
 from brenner.services.versions import LoadedVersion, Target, load_version
 from brenner.session.compiled_message import schema_verdict, statistics, third_alternative
@@ -108,7 +109,7 @@ _NOTHING_TO_DO = "Nothing to do now. New messages appear here by themselves."
 # An agent waits for these
 _URGENT_KINDS = (
     *("stopped", "blocked", "question", "overdue", "refused", "misplaced"),
-    "no_kickoff",
+    *("unanswered", "no_kickoff"),
 )
 
 
@@ -149,7 +150,7 @@ def _attention_link(session: Session, each: Attention) -> str:
     if each.kind in _LISTS:
         tab, query, fragment = _LISTS[each.kind]
         return links.session(thread_id, tab, **query) + fragment
-    if len(each.messages) + len(each.items) == 1:
+    if len(each.messages) + len(each.items) == 1 or each.kind == "unanswered":
         return _single_link(session, each)
     if each.items:
         return links.session(thread_id, "artifact", section=ADVERSARIAL_CRITIQUE.id)
@@ -185,7 +186,7 @@ def _step_pages(session: Session, step: NextStep) -> Iterator[tuple[str, str]]:
     if step.does == "verify":
         yield links.session(thread_id, "versions", verify=1), "Verify"
     elif step.does == "read":
-        tab, words = ("", "Artifact") if session.history.versions else ("thread", "Thread")
+        tab, words = ("artifact", "Artifact") if session.history.versions else ("thread", "Thread")
         yield links.session(thread_id, tab), words
     elif step.message_id is not None:
         there = thread_address(session, step.message_id) or links.message(step.message_id)
@@ -416,7 +417,7 @@ def _file_document(context: RequestContext, loaded: LoadedVersion) -> Document:
     """Return the same keys as far as a file has them."""
     project, thread_id = context.site.workspace.project, context.thread_id
     artifact, metadata = loaded.artifact, loaded.artifact.metadata
-    report = lint(artifact, source=load_readable_source_text(project))
+    report = lint(artifact, source=load_readable_source_text(project), pack=readable_pack(project))
     return {
         "thread_id": thread_id,
         "kind": classify_thread_id(thread_id).value,
@@ -432,7 +433,10 @@ def _file_document(context: RequestContext, loaded: LoadedVersion) -> Document:
         "operator": project.operator,
         "appearance": list(metadata.contributors),
         "stands": "saved file only",
-        "tabs": [_tab(thread_id, "artifact", sum(statistics(artifact).values()))],
+        "tabs": [
+            _tab(thread_id, "overview", None),
+            _tab(thread_id, "artifact", sum(statistics(artifact).values())),
+        ],
         "rail": {"rounds": [], "earlier": None},
         "card": {
             **artifact_card(artifact, report),

@@ -7,10 +7,11 @@ from urllib.parse import quote, urlencode
 from brenner.lazy_pattern import lazy_pattern
 
 HOME, SEARCH, CONNECT, HELP, EVENTS = "/", "/search", "/connect", "/help", "/events"
+PALETTE, GENEALOGY = "/palette", "/genealogy"
 LAB, ENTER, GUEST, ASSETS = "/lab", "/enter", "/guest", "/assets"
-SOURCE = "/source"
+SOURCE, EVIDENCE = "/source", "/evidence"
 # The pages of a session, in the order of their tabs; the first is the session's own address.
-TABS = ("artifact", "thread", "versions", "ledger", "evidence", "agents")
+TABS = ("overview", "artifact", "thread", "versions", "ledger", "evidence", "agents")
 # Paths of this site, and none that a browser could take for another host
 _OWN_PATH = lazy_pattern(r"/(?![/\\])[^\\\x00-\x20\x7f]{0,2000}")
 
@@ -48,13 +49,39 @@ def source(section: int | None = None, page: int | None = None) -> str:
     return _with_query(SOURCE, {"section": section, "page": page}) + fragment
 
 
+def excerpt(thread_id: str, anchor: str) -> str:
+    """Return a record or an excerpt of the evidence pack among those that a session cites."""
+    return f"{session(thread_id, 'excerpts')}#{excerpt_id(anchor)}"
+
+
+def excerpt_id(anchor: str) -> str:
+    """Return the id of an anchor (`EV-001#E1`) on its page."""
+    return anchor.replace("#", "-")
+
+
+def evidence(page: int | None = None) -> str:
+    """Return the evidence pack."""
+    return _with_query(EVIDENCE, {"page": page})
+
+
 def diff(thread_id: str, old: int, new: int, **query: object) -> str:
     return session(thread_id, "diff", **{"from": old, "to": new}, **query)
 
 
-def search(text: str, before: int | None = None) -> str:
-    """Return the search results, from before a message on."""
-    return _with_query(SEARCH, {"q": text, "before": before})
+def search(text: str | None, before: int | None = None, thread_id: str | None = None) -> str:
+    """Return the search results, from before a message on; of a session if one is given."""
+    query: dict[str, object] = {"q": text, "before": before}
+    return session(thread_id, "search", **query) if thread_id else _with_query(SEARCH, query)
+
+
+def genealogy(page: int = 1) -> str:
+    """Return the genealogy of all sessions, at a page of its table."""
+    return _with_query(GENEALOGY, {"page": page if page > 1 else None})
+
+
+def palette(thread_id: str | None = None) -> str:
+    """Return the palette: all that one can go to, from the pages of a session if one is given."""
+    return session(thread_id, "palette") if thread_id else PALETTE
 
 
 def export(thread_id: str, form: str) -> str:

@@ -10,6 +10,7 @@ import tomllib
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
+from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -345,14 +346,16 @@ _STYLE = (
     "live",
     "frame",
     "home",
+    "overview",
     "artifact",
     "thread",
     "versions",
     "evidence",
     "lab",
+    "find",
     "print",
 )
-_SCRIPTS = ("theme", "page", "live", "keys", "forms")
+_SCRIPTS = ("theme", "page", "live", "keys", "palette", "forms")
 _HTMX = "vendor/htmx-4.0.0.min.js"
 _DIGEST_DIGITS = 16
 
@@ -419,10 +422,21 @@ def render_html(page: Page, context: RequestContext) -> str:
         is_guest=context.guest_of is not None,
         is_stranger=context.guest_of == frozenset(),
         guest_sessions=sorted(context.guest_of or ()),
+        palette_of=_palette_session(page, context),
         path=context.path,
         asked=context.query,
         now=context.now,
     )
+
+
+def _palette_session(page: Page, context: RequestContext) -> str | None:
+    """Return the session of which the palette offers the pages; a guest has at least one."""
+    session = page.document.get("session")
+    thread_id = session["thread_id"] if isinstance(session, dict) else None
+    found = thread_id or context.parameters.get("thread") or page.document.get("thread_id")
+    if found is None or page.status != HTTPStatus.OK or not context.may_see(str(found)):
+        return min(context.guest_of, default=None) if context.guest_of else None
+    return str(found)
 
 
 # Paging of long lists

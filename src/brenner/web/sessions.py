@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import anyio
 import anyio.to_thread
 
+from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
 from brenner.diagnostics.codes.stores import STORE_UNUSABLE
 from brenner.diagnostics.codes.web import MAIL_AWAY
@@ -28,13 +29,16 @@ from brenner.named_tuple import NamedTuple
 from brenner.persist.git import Persistence, persistence_of, version_digest
 from brenner.protocol.messages import thread_order_key
 from brenner.services.compile import load_readable_source_text, read_project_source
+from brenner.services.evidence import pack_text, readable_pack
 from brenner.services.references import load_graph
+from brenner.services.session_files import read_session_file
 from brenner.services.session_status import LoadedStatus, load_status, update_status
 from brenner.services.sessions import SessionList, list_sessions
 from brenner.services.version_store import (
     VersionLedger,
     ledger_collector,
     ledgers_of_messages,
+    load_history,
     state_of,
     version_texts,
 )
@@ -57,6 +61,7 @@ from brenner.session.status import (
     surviving_work,
 )
 from brenner.web.cache import LRUCache, TTLCache
+from brenner.web.item_index import IndexedItem, index_artifact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -123,6 +128,7 @@ def cursor_at(mailbox: Mailbox, position: int | None = None) -> MailCursor:
 
 MAX_SESSIONS = 100
 MAX_MESSAGES = 40_000  # of all cached sessions together
+MAX_INDEX_SIZE = 64_000_000  # characters of all indexed items together
 
 
 class _Slot:
@@ -488,15 +494,22 @@ class Session:
 
     @property
     def lint(self) -> LintReport | None:
-        """The lint report of the latest version. It changes with the source text."""
+        """The lint report of the latest version.
+
+        It changes with the source text and the evidence pack.
+        """
         if not self.history.versions:
             return None
         project = self.workspace.project
         source = read_project_source(project)
         reports = self._of_versions("lint", lambda: LRUCache[LintReport](1))
         return reports.get(
-            source if isinstance(source, str) else None,
-            lambda: lint(self.history.state.artifact, source=load_readable_source_text(project)),
+            (source if isinstance(source, str) else None, pack_text(project)),
+            lambda: lint(
+                self.history.state.artifact,
+                source=load_readable_source_text(project),
+                pack=readable_pack(project),
+            ),
         )
 
     @cached_property
@@ -551,6 +564,8 @@ class SessionRepository:
         # Two entries: the current state, and the one of requests that began a moment ago
         self._listings: LRUCache[SessionList] = LRUCache(2)
         self._graphs: LRUCache[TTLCache[ReferenceGraph]] = LRUCache(2)
+        self._items: LRUCache[tuple[IndexedItem, ...]] = LRUCache(MAX_INDEX_SIZE, _index_size)
+        self._items_in_files: LRUCache[TTLCache[tuple[IndexedItem, ...]]] = LRUCache(MAX_SESSIONS)
         self._pinned: LRUCache[Session] = LRUCache()
         self._preparing = threading.Lock()
 
@@ -605,8 +620,36 @@ class SessionRepository:
             lambda: load_graph(self.workspace, rows=self.listing().sessions)[0]
         )
 
+    def items(self, thread_id: str) -> tuple[IndexedItem, ...]:
+        """Return the items of the latest version of a session, cached until it gets a message.
+
+        Without a version in the mail, they are those of its file, which is read again after some
+        seconds.
+        """
+        row = self.listing().sessions.get(thread_id)
+        if row is not None and row.version is not None:
+            key = (thread_id, row.version, row.position)
+            return self._items.get(key, lambda: self._index_session(thread_id))
+        in_file = self._items_in_files.get(thread_id, TTLCache)
+        return in_file.get(lambda: self._index_file(thread_id))
+
+    def _index_session(self, thread_id: str) -> tuple[IndexedItem, ...]:
+        """Index a session; one that is not in memory by its cached history, which is cheaper."""
+        if thread_id in self.kept:
+            return index_artifact(thread_id, self.session(thread_id).history.state.artifact)
+        mailbox, operator = self.workspace.mailbox, self.workspace.project.operator
+        return index_artifact(thread_id, load_history(mailbox, thread_id, operator).state.artifact)
+
+    def _index_file(self, thread_id: str) -> tuple[IndexedItem, ...]:
+        artifact = read_session_file(self.workspace.project, thread_id)
+        return index_artifact(thread_id, artifact) if isinstance(artifact, Artifact) else ()
+
     def _follow(self, _workspace: Workspace, thread_id: str) -> LoadedStatus:
         return self.kept.get(thread_id, self.cursor or cursor_at(self.workspace.mailbox)).followed
+
+
+def _index_size(items: tuple[IndexedItem, ...]) -> int:
+    return sum(item.size for item in items) + 1
 
 
 def _start_thread(compute: Callable[[], None]) -> threading.Thread:

@@ -33,6 +33,7 @@ from brenner.artifact.merge.resolve import (
     KickoffMessage,
     ResolvedIds,
     base_version,
+    ids_in_prose,
     parse_posted,
     resolve_ids,
 )
@@ -50,8 +51,10 @@ from brenner.artifact.state import (
     KICKOFF,
     AuthorHistoryBuilder,
     Blame,
+    BlockPlace,
     Conflict,
     Entry,
+    ProseReading,
     Source,
     State,
     Version,
@@ -72,6 +75,7 @@ from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.parse import read_blocks, render_delta
 from brenner.protocol.delta.schema import (
     ADD,
+    ADVERSARIAL_CRITIQUE,
     ASSUMPTION_LEDGER,
     EDIT,
     HYPOTHESIS_SLATE,
@@ -133,6 +137,8 @@ def _payload_name(payload: Mapping[str, object]) -> str | None:
 # The merge of the messages since the last version
 
 _MAX_REPORTED_EDITS = 10
+# Their texts say which items depend on an assumption, and why an item is kept (R28).
+_SECTIONS_WITH_READINGS = frozenset({ASSUMPTION_LEDGER.id, ADVERSARIAL_CRITIQUE.id})
 
 
 class MergeRun:
@@ -145,6 +151,7 @@ class MergeRun:
         self.senders: dict[str, int] = {}
         self.left_out: list[LeftOutReference] = []
         self.uses_new_fields = False
+        self._readings: dict[BlockPlace, ProseReading] = {}
         self._operator = operator
         self._state = state
         self._version = (metadata.version or 0) + 1
@@ -196,6 +203,7 @@ class MergeRun:
             has_question=self._has_question,
             updated=self._updated,
             is_independent=bool(self._is_independent),
+            readings=updated_mapping(self._state.readings, self._readings),
         )
 
     # Kickoffs (R15)
@@ -256,6 +264,28 @@ class MergeRun:
             self._contributors[message.shorthand] = None
             self._updated = max(self._updated or posted.at, posted.at)
             _remember(author, applied, resolved)
+            self._readings |= self._prose_readings(applied, resolved, numbers)
+
+    def _prose_readings(
+        self, applied: list[BlockDecision], resolved: ResolvedIds, numbers: Mapping[int, str]
+    ) -> Iterator[tuple[BlockPlace, ProseReading]]:
+        """Yield the reading of each applied block about an assumption or a critique (R28).
+
+        A block whose IDs mean the items of those numbers has none.
+        """
+        for each in applied:
+            delta = cast("Delta", each.block.delta)
+            if delta.section not in _SECTIONS_WITH_READINGS:
+                continue
+            meant = {written: resolved.view.resolve(written) for _, written in ids_in_prose(delta)}
+            items = {
+                written: numbers.get(target) if isinstance(target, int) else target
+                for written, target in meant.items()
+            }
+            moved = {written: item for written, item in items.items() if item != written}
+            if moved:
+                place = (self._version, resolved.message.posted.id, each.block.number)
+                yield place, moved
 
     def _is_before_first_version(self, posted: StoredMessage) -> bool:
         """Return whether no version was published when the message was sent."""

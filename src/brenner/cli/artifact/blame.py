@@ -37,7 +37,7 @@ from brenner.cli.terminal import (
 )
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.messages import Trust
-from brenner.text import thread_argument
+from brenner.text import cut, thread_argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,6 +57,7 @@ _SENDER_COLUMN = TableColumn("Sender")
 _UNKNOWN_AUTHOR = "unknown"
 _REMOVED_VALUE = "(removed)"
 _DETAIL_INDENT = "    "
+_MOST_NAME = 60  # characters; the name of a result contains the result
 
 
 @click.command(
@@ -165,7 +166,7 @@ def _lines(
 
 def _table_row(row: BlameRow) -> DisplayRow:
     change, value = row.change, [_value_span(row.value, is_gone=row.value is None)]
-    name = [Span(f"{row.item_id}.", DIM), Span(row.field)]
+    name = [Span(f"{row.item_id}.", DIM), Span(cut(row.field, _MOST_NAME))]
     if change is None:
         return DisplayRow((name, [Span(_UNKNOWN_AUTHOR, DIM)], [], [], value, []))
     source = change.source
@@ -213,7 +214,12 @@ def _value_span(value: object, *, is_gone: bool) -> Span:
 def _whole_field_lines(row: BlameRow, out: TextIO, *, with_history: bool) -> Iterator[str]:
     """Yield the value of a field, its author and what it replaced, or its whole history."""
     label = field_label(row.section, row.path)
-    yield fold([Span(INDENT)], [Span(row.name, BOLD), Span(f"  {label}", DIM)], INDENT, out)
+    yield fold(
+        [Span(INDENT)],
+        [Span(cut(row.name, _MOST_NAME), BOLD), Span(f"  {label}", DIM)],
+        INDENT,
+        out,
+    )
     change = row.change
     if change is None:
         yield _value_lines(row.value, out)

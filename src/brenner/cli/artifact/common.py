@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from brenner.artifact.state import Conflict
     from brenner.cli.options import Settings
     from brenner.lint.context import SourceText
+    from brenner.protocol.evidence_pack import EvidencePack
     from brenner.services.versions import LoadedVersion, Target
     from brenner.services.workspace import Workspace
 
@@ -406,9 +407,20 @@ def project_source(
         return None, (refused.diagnostic,)
 
 
-def lint_loaded(loaded: LoadedArtifact, source: SourceText | None = None) -> LintReport:
+def project_pack(reader: ArtifactReader, loaded: LoadedArtifact) -> EvidencePack | None:
+    """Return the evidence pack that anchors (EV-001) refer to. A file belongs to no project."""
+    if loaded.version is None or reader.workspace.project.evidence_pack is None:
+        return None
+    from brenner.services.evidence import readable_pack  # only with an evidence pack
+
+    return readable_pack(reader.workspace.project)
+
+
+def lint_loaded(
+    loaded: LoadedArtifact, source: SourceText | None = None, pack: EvidencePack | None = None
+) -> LintReport:
     """Return the lint report, with line numbers in the artifact's Markdown."""
-    return lint_parsed(loaded.parsed or parse_artifact(loaded.text), source)
+    return lint_parsed(loaded.parsed or parse_artifact(loaded.text), source, pack)
 
 
 def lint_verdict(report: LintReport) -> str:

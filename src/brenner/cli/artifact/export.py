@@ -16,6 +16,7 @@ from brenner.cli.artifact.common import (
     lint_loaded,
     lint_verdict,
     notes_json,
+    project_pack,
     project_source,
     write_unreadable,
 )
@@ -124,7 +125,7 @@ def format_of(file: str, format_by_suffix: Mapping[str, str]) -> str:
 def _export_text(reader: ArtifactReader, loaded: LoadedArtifact, form: str) -> str:
     if form == MARKDOWN:
         return loaded.text
-    report = lint_loaded(loaded, project_source(reader, loaded)[0])
+    report = lint_loaded(loaded, project_source(reader, loaded)[0], project_pack(reader, loaded))
     if form == HTML:
         from brenner.artifact.html import artifact_html
 

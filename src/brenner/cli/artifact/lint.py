@@ -15,6 +15,7 @@ from brenner.cli.artifact.common import (
     display_name,
     join_target,
     lint_loaded,
+    project_pack,
     project_source,
     read_file,
     write_unreadable,
@@ -86,7 +87,8 @@ def lint(  # noqa: PLR0913  (one parameter per option)
     TARGET is a THREAD (its latest version), THREAD@vN, a file, or -. It is optional if only one
     session is open. Warnings and infos do not make
     an artifact invalid. Line numbers of a version refer to the Markdown that `brenner artifact
-    show` writes to a pipe. Anchors (§n) are looked up in the source text of the project.
+    show` writes to a pipe. Anchors are looked up in the source text (§n) and in the evidence pack
+    (EV-001) of the project.
     """
     if target == source_text == STANDARD_INPUT:
         message = "The standard input can be read only once."
@@ -107,7 +109,9 @@ def lint(  # noqa: PLR0913  (one parameter per option)
             return _report_unreadable(settings, given, source_text or "", as_sarif=as_sarif)
         source, notes = (given, ()) if given else project_source(reader, loaded)
         notes = notes if source else (*notes, *_citation_notes(reader, loaded))
-    report = lint_loaded(loaded, source)
+        pack = project_pack(reader, loaded)
+        notes = notes if pack else (*notes, *_evidence_notes(reader, loaded))
+        report = _with_unanswered(reader, loaded, lint_loaded(loaded, source, pack))
     notes = (*notes, *(loaded.version.notes if loaded.version else ()))
     if settings.as_json:
         write_json(_document(loaded, notes, report))
@@ -174,6 +178,30 @@ def _citation_notes(reader: ArtifactReader, loaded: LoadedArtifact) -> tuple[Dia
     from brenner.services.citations import citation_notes  # only without a source text
 
     return citation_notes(reader.workspace.mailbox, loaded.version.thread_id, loaded.artifact)
+
+
+def _with_unanswered(
+    reader: ArtifactReader, loaded: LoadedArtifact, report: LintReport
+) -> LintReport:
+    """Return the report with the items of a thread that ask for an answer (R28).
+
+    A file alone has no history, so its report is the same.
+    """
+    version = loaded.version
+    if version is None or version.source != "mail":
+        return report
+    from brenner.services.session_status import unanswered_warnings
+
+    return report.of((*report.violations, *unanswered_warnings(reader.workspace, version)))
+
+
+def _evidence_notes(reader: ArtifactReader, loaded: LoadedArtifact) -> tuple[Diagnostic, ...]:
+    """Return why anchors of a version are not looked up, if its project has an evidence pack."""
+    if loaded.version is None or reader.workspace.project.evidence_pack is None:
+        return ()
+    from brenner.services.evidence import unchecked_notes  # only with an evidence pack
+
+    return unchecked_notes(reader.workspace.project)
 
 
 def _report_lines(report: LintReport, name: str, *, with_questions: bool) -> Iterator[str]:

@@ -38,6 +38,7 @@ from brenner.cli.artifact.common import (
     lint_loaded,
     lint_verdict,
     notes_json,
+    project_pack,
     project_source,
     write_unreadable,
 )
@@ -156,7 +157,9 @@ def show(  # noqa: PLR0913  (one parameter per option)
             write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
             sys.stdout.write(loaded.text)
             return EXIT_OK
-        report = lint_loaded(loaded, project_source(reader, loaded)[0])
+        report = lint_loaded(
+            loaded, project_source(reader, loaded)[0], project_pack(reader, loaded)
+        )
     if settings.as_json:
         whole = artifact_document(loaded, report) if item_id is None else None
         write_json(whole or item_document(loaded, item_id or ""))

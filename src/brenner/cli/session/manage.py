@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,17 +24,23 @@ from brenner.cli.workspace import exit_code, workspace_of, write_error
 from brenner.diagnostics.model import Summary
 from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.model import stored_json
-from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.complete import complete_session, needs_conclusion
 from brenner.services.decisions import (
     DismissResult,
+    KeepResult,
     adopt_thread,
     cancel_session,
+    dismiss_question,
     void_version,
 )
 from brenner.services.decisions import dismiss as dismiss_blocks
 from brenner.services.publish import check_operator
 from brenner.services.versions import version_number
 from brenner.text import escape_control, plural, thread_argument
+
+if TYPE_CHECKING:
+    from brenner.services.compile import CompileOptions
+    from brenner.services.workspace import Workspace
 
 
 @click.command(
@@ -42,25 +49,56 @@ from brenner.text import escape_control, plural, thread_argument
     json_defaults=JSON_DEFAULTS,
     epilog=examples(
         "brenner session complete RS-20251230-cell-fate",
+        "brenner session complete RS-20251230-cell-fate --conclusion 'It counts'",
         "brenner session complete RS-20251230-cell-fate --persist --commit --archive",
     ),
 )
 @click.argument("thread", required=False, metavar="[THREAD]")
+@click.option("--conclusion", metavar="TEXT", help="What the session has found.")
+@click.option("--anyway", is_flag=True, help="Complete although items ask for an answer.")
 @compile_options
 @common_options
-def complete(settings: Settings, thread: str | None, options: CompileOptions) -> int:
+def complete(
+    settings: Settings,
+    thread: str | None,
+    conclusion: str | None,
+    options: CompileOptions,
+    *,
+    anyway: bool,
+) -> int:
     """Publish the last version of THREAD, with the status `closed`.
 
     Use it when the session is finished. The version includes all unread messages. Later deltas are
     compiled only with `brenner compile --reopen`. A session that is already closed does not change;
     with --persist its file is saved.
+
+    --conclusion sends the conclusion as a DELTA before the last version. Without it, a terminal
+    asks for one. A session that was closed without a conclusion can get one with --reopen.
+
+    The command stops while a result or a falsified assumption asks for an answer. Use `session
+    dismiss` to keep one item as it is, or --anyway to leave everything open.
     """
+    options = options._replace(anyway=anyway)
     with workspace_of(settings) as here:
         check_operator(here, "complete a session")
-        done = compile_thread(here, find_thread(here, thread), options._replace(close=True))
+        thread = find_thread(here, thread)
+        if conclusion is None and not options.dry_run and not settings.as_json:
+            conclusion = _ask_conclusion(here, thread, options)
+        done = complete_session(here, thread, options, conclusion or "")
     if not options.dry_run:
         note_changes_made()
     return report(done, as_json=settings.as_json)
+
+
+def _ask_conclusion(here: Workspace, thread: str, options: CompileOptions) -> str:
+    """Ask for the conclusion in a terminal, if the session has none."""
+    if sys.stdin is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return ""
+    if not needs_conclusion(here, thread, options):
+        return ""
+    text = "What has the session found? (one paragraph; Enter for no conclusion)\nConclusion"
+    answer: str = click.prompt(text, default="", show_default=False, err=True)
+    return answer
 
 
 # `brenner session cancel`
@@ -217,6 +255,7 @@ def adopt(settings: Settings, thread: str | None) -> int:
 # `brenner session dismiss`: ignore a rejected block
 
 
+_QUESTION_ADDRESS = lazy_pattern(r"(?:[HPTAXC][0-9]+/)?[TA][0-9]+", re.ASCII | re.IGNORECASE)
 _BLOCK_ADDRESS = lazy_pattern(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?", re.ASCII)
 
 
@@ -225,25 +264,32 @@ _BLOCK_ADDRESS = lazy_pattern(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?", re.ASCII)
     epilog=examples(
         "brenner session dismiss RS-20251230-cell-fate 7.2",
         "brenner session dismiss RS-20251230-cell-fate 7 --reason 'H3 says it already'",
+        "brenner session dismiss RS-20251230-cell-fate H1/T1 --reason 'Late graft'",
     ),
     cls=Command,
 )
 @click.argument("thread", metavar="[THREAD]")
-@click.argument("which", required=False, metavar="MESSAGE[.BLOCK]")
+@click.argument("which", required=False, metavar="MESSAGE[.BLOCK]|H1/T1")
 @click.option("--reason", default="", metavar="TEXT", help="Reason, shown in the thread.")
 @common_options
 def dismiss(settings: Settings, thread: str, which: str | None, reason: str) -> int:
-    """Ignore a rejected block, or all rejected blocks of a message.
+    """Ignore a rejected block, or all of a message, or what asks an item for an answer.
 
-    Use it when a block needs no correction. The status lists a rejected block, or a delta block in
-    no DELTA message, until its author sends one that is applied, or until you dismiss it. An INFO
-    message reports the dismissal to the thread. The artifact does not change. Only the operator can
-    do this.
+    Use it when a block needs no correction, or when an item stays as it is although a result or a
+    falsified assumption asks about it. H1/T1 keeps H1 despite T1, and needs --reason. The status
+    lists a rejected block, or a delta block in no DELTA message, until its author sends one that is
+    applied, or until you dismiss it. An INFO message reports the dismissal to the thread. The
+    artifact does not change. Only the operator can do this.
     """
     given, address = (None, thread) if which is None else (thread, which)
+    if _QUESTION_ADDRESS.fullmatch(address):
+        return _dismiss_question(settings, given, address, reason)
     found = _BLOCK_ADDRESS.fullmatch(address)
     if found is None:
-        message = f"`{escape_control(address)}` is not a message or block number, such as 7 or 7.2."
+        message = (
+            f"`{escape_control(address)}` is not a message or block number, such as 7 or 7.2, nor "
+            "an unanswered item, such as H1/T1."
+        )
         raise click.UsageError(message)
     with workspace_of(settings) as here:
         thread = find_thread(here, given)
@@ -258,6 +304,37 @@ def dismiss(settings: Settings, thread: str, which: str | None, reason: str) -> 
     if done.failed and not settings.as_json:
         write_error(done.failed)
     return exit_code(done.failed) if done.failed else EXIT_OK
+
+
+def _dismiss_question(settings: Settings, given: str | None, address: str, reason: str) -> int:
+    with workspace_of(settings) as here:
+        thread = find_thread(here, given)
+        done = dismiss_question(here, thread, address, reason)
+    if done.is_new:
+        note_changes_made()
+    if settings.as_json:
+        write_json(_kept_document(thread, done))
+        return EXIT_OK
+    kept = f"{done.item} is kept despite {done.because}"
+    if done.item == done.because:
+        kept = f"{done.item} is kept despite its failed potency check"
+    was = "" if done.is_new else "No changes were made: "
+    print_message(f"{was}{kept}, announced in message {done.message.id}.")
+    status = f"`brenner session status {thread_argument(thread)}`"
+    left = plural(done.left, "unanswered item") if done.left else "No unanswered items"
+    print_hint(f"{left} left: {status}")
+    return EXIT_OK
+
+
+def _kept_document(thread: str, done: KeepResult) -> dict[str, object]:
+    return {
+        "thread_id": thread,
+        "item": done.item,
+        "because": done.because,
+        "new": done.is_new,
+        "message": stored_json(done.message),
+        "left": done.left,
+    }
 
 
 def _dismissed_document(thread: str, done: DismissResult) -> dict[str, object]:

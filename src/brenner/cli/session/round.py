@@ -64,6 +64,12 @@ _TEXT_OPTIONS = ("focus", "question", "constraints", "outputs")
 @click.option(
     "--excerpt", "sections", metavar="42,45-47", help="Sections of the project's source text."
 )
+@click.option(
+    "--evidence",
+    multiple=True,
+    metavar="EV-001#E1",
+    help="Excerpt of the evidence pack; EV-001: all of the record.",
+)
 @click.option("--title", metavar="TEXT", help="Subject (default: the question).")
 @roster_options
 @click.option("--register", is_flag=True, help="Register recipients on an Agent Mail server, too.")
@@ -72,11 +78,12 @@ _TEXT_OPTIONS = ("focus", "question", "constraints", "outputs")
 @click.option("--dry-run", is_flag=True, help="Show all kickoffs; send nothing.")
 @pager_option
 @common_options
-def round_(
+def round_(  # noqa: PLR0913  (one parameter per option)
     settings: Settings,
     thread: str | None,
     *,
     wish: RosterRequest,
+    evidence: tuple[str, ...],
     spawn_request: SpawnOptions,
     pager: bool,
     **options_given: object,
@@ -103,6 +110,7 @@ def round_(
         title=text_values["title"] or "",
         excerpt=texts[EXCERPT_FILE],
         sections=text_values["sections"],
+        evidence=evidence,
         constraints=texts["constraints"],
         outputs=texts["outputs"],
         dry_run=bool(options_given["dry_run"]),

@@ -178,6 +178,12 @@ _SESSION_OPTIONS = (
     click.option(
         "--excerpt", "sections", metavar="42,45-47", help="Sections of the project's source text."
     ),
+    click.option(
+        "--evidence",
+        multiple=True,
+        metavar="EV-001#E1",
+        help="Excerpt of the evidence pack; EV-001: all of the record.",
+    ),
     click.option("--hypotheses", metavar="TEXT|@FILE|-", help="Hypotheses to start from."),
     click.option("--constraints", metavar="TEXT|@FILE|-", help="Limits of time, scope or focus."),
     click.option("--outputs", metavar="TEXT|@FILE|-", help="What to deliver (default: by role)."),
@@ -225,6 +231,7 @@ def read_start_options(
         title=options["title"] or "",
         excerpt=texts[EXCERPT_FILE],
         sections=options["sections"],
+        evidence=tuple(options["evidence"]),
         hypotheses=texts["hypotheses"],
         constraints=texts["constraints"],
         outputs=texts["outputs"],

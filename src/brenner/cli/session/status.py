@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from brenner.integrations.programs import Bead
     from brenner.protocol.messages import StoredMessage
     from brenner.services.workspace import Workspace
+    from brenner.session.unanswered import UnansweredItem
 
 
 @click.command(
@@ -240,6 +241,7 @@ def _open_counts(overview: Overview, now: datetime, deadline: timedelta) -> list
         (len(overview.overdue(now, deadline)), "overdue", "overdue"),
         (overview.refusals * is_open, "rejected", "rejected"),
         (overview.needed_misplaced, "in no DELTA", "in no DELTA"),
+        (overview.unanswered * is_open, "unanswered", "unanswered"),
         (overview.late, "late", "late"),
         (overview.handoffs, "handoff", "handoffs"),
     )
@@ -280,6 +282,12 @@ _REFUSED_COLUMNS = (
     TableColumn("Block", min_width=12),
     TableColumn("From", min_width=14),
     TableColumn("Version"),
+)
+_UNANSWERED_COLUMNS = (
+    TableColumn("ID", is_right=True),
+    TableColumn("Asks"),
+    TableColumn("Unanswered", min_width=20),
+    TableColumn("Waiting for", min_width=14),
 )
 # The most urgent first, in the order of the attention lines
 _TYPE_ORDER = ("BLOCKED", "QUESTION", "HANDOFF", "CRITIQUE")
@@ -397,6 +405,30 @@ def refusal_lines(status: SessionStatus, out: TextIO, *, is_full: bool) -> Itera
     yield format_hint(f"To ignore {what}: {command}", out)
 
 
+def unanswered_lines(status: SessionStatus, out: TextIO, *, is_full: bool) -> Iterator[str]:
+    """Yield a table of the items that ask for an answer (R28), and how to dismiss one."""
+    found = status.unanswered
+    if not found or status.is_over:
+        return
+    yield "\n"
+    rows = [_unanswered_row(each, status) for each in found]
+    yield from table(_UNANSWERED_COLUMNS, _visible(rows, out, is_full=is_full), out)
+    yield from _more_hint(status, len(rows), out, is_full=is_full)
+    command = f"brenner session dismiss {thread_argument(status.thread_id)} {found[0].address}"
+    yield format_hint(f"To keep it without an answer: `{command} --reason TEXT`", out)
+
+
+def _unanswered_row(each: UnansweredItem, status: SessionStatus) -> DisplayRow:
+    return DisplayRow(
+        (
+            [Span(str(each.message_id), STRONG)],
+            [Span(each.address)],
+            [Span(each.request)],
+            [agent_span(each.agent or status.operator)],
+        )
+    )
+
+
 def _refusal_row(group: Sequence[RefusedBlock], *, is_whole: bool) -> DisplayRow:
     """Return a row such as `12.1  INVALID_SECTION  ADD hypothesis_slate “Gradient”  RedSky  v1`.
 
@@ -495,7 +527,7 @@ _NOTICE, _POSITIVE = STYLE_OF_TYPE["QUESTION"], STYLE_OF_TYPE["COMPILED"]
 # Kinds that block the session: they also get a mark
 _URGENT_KINDS = (
     *("stopped", "blocked", "question", "overdue", "refused", "misplaced"),
-    "no_kickoff",
+    *("unanswered", "no_kickoff"),
 )
 _ATTENTION_STYLES: dict[str, Style] = {
     "stopped": ATTENTION,
@@ -504,6 +536,7 @@ _ATTENTION_STYLES: dict[str, Style] = {
     "overdue": ATTENTION,
     "refused": ATTENTION,
     "misplaced": ATTENTION,
+    "unanswered": ATTENTION,
     "no_kickoff": _NOTICE,
     "ready": _POSITIVE,
     "late": _NOTICE,
@@ -556,6 +589,7 @@ def status_lines(
     late = status.overdue(reader.now, reader.deadline)
     yield from overdue_lines(late, reader.now, reader.deadline, out)
     yield from refusal_lines(status, out, is_full=is_full)
+    yield from unanswered_lines(status, out, is_full=is_full)
     yield from unresolved_lines(status, screen.unresolved, out, is_full=is_full)
     yield "\n"
     yield from step_lines(next_step(status, reader, screen.notified), out)

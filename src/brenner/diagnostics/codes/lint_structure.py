@@ -146,6 +146,20 @@ EP_P01 = error(
     "`{field}`{replace}.",
     "companion, Anchors; companion, Lint; R18",
 )
+EP_P02 = error(
+    "EP-P02",
+    "`{id}` cites {value}, which does not exist in the evidence pack `{path}`.",
+    "Find the passage in the evidence pack. Send an EDIT of `{id}` with the right anchor in "
+    "`{field}`{replace}.",
+    "companion, Anchors; R31",
+)
+EP_P03 = error(
+    "EP-P03",
+    "`{id}` quotes {value} with words that are not in this excerpt: “{quotation}”",
+    "Send an EDIT of `{id}` that quotes the excerpt letter for letter in `{field}`{replace}, or "
+    "has no quotation marks.",
+    "companion, Anchors; R31",
+)
 WP_P01 = warning(
     "WP-P01",
     "`{id}` makes a claim without a source.",

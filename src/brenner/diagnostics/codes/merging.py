@@ -230,6 +230,16 @@ REFERENCE_TO_KILLED = info(
     "this item.",
     "delta_output_format_v0.1, Cross-Session References",
 )
+RESEMBLES_KILLED = warning(
+    "RESEMBLES_KILLED",
+    "{what} resembles `{session} {item}`, which {agent} killed: {reason}",
+    "If the reason also applies here, withdraw the hypothesis, or say in `claim` what is "
+    "different. If you build on that item or oppose it, {how} "
+    '`"references": [{{"session": "{session}", "item": "{item}", "relation": "refines"}}]` (or '
+    "another relation: `extends`, `refutes`, `supersedes`, `replicates`, `informed_by`). If it is "
+    "another idea, no action is needed.",
+    "R30; delta_output_format_v0.1, Cross-Session References",
+)
 SESSION_FILE_UNREADABLE = warning(
     "SESSION_FILE_UNREADABLE",
     "Cannot read `{path}` as the artifact of a session: {reason}.",

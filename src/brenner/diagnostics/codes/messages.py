@@ -342,7 +342,7 @@ QUESTION_FROM_TITLE = warning(
 EXCERPT_WITHOUT_CITATION = warning(
     "EXCERPT_WITHOUT_CITATION",
     "`## Excerpt` cites no section number, such as `§42`.",
-    'Add the section number of each passage: `§42: "…"`.',
+    'Add the section number of each passage: `§42: "…"`. Or quote the evidence pack: `EV-001#E1`.',
     f"{_BODY_DOCUMENT}, KICKOFF Messages",
 )
 MISSING_VERSION = error(

@@ -301,9 +301,37 @@ ROSTER_CODES = (
 CANNOT_DISMISS = error(
     "CANNOT_DISMISS",
     "Cannot dismiss {what} of `{thread_id}`: {reason}.",
-    "`brenner session status {thread_id}` lists the rejected blocks that are open.",
-    "rulings, Small decisions: refused blocks",
+    "`brenner session status {thread_id}` lists the rejected blocks and the unanswered items "
+    "that are open.",
+    "rulings, Small decisions: refused blocks; R28",
 )
+
+# Items that ask for an answer, and the conclusion
+
+STILL_UNANSWERED = error(
+    "STILL_UNANSWERED",
+    "Cannot complete `{thread_id}`, because there is no answer yet: {facts}.",
+    "Answer in a DELTA, or keep an item as it is: `brenner session dismiss {thread_id} {address} "
+    "--reason TEXT`. To complete without an answer: `brenner session complete --anyway "
+    "{thread_id}`.",
+    "R28",
+)
+UNANSWERED_ITEM = warning(
+    "UNANSWERED_ITEM",
+    "{fact} (message {id}), and no answer has come since.",
+    "Send a DELTA that kills {item}, changes it, or adds a critique or an assumption that names "
+    "{names} and says why {item} is kept. Or dismiss it: `brenner session dismiss {thread_id} "
+    "{address} --reason TEXT`.",
+    "R28",
+)
+NO_CONCLUSION = warning(
+    "NO_CONCLUSION",
+    "`{thread_id}` has no conclusion: a reader of the last version does not learn what was found.",
+    "Add it: `brenner session complete {options}--conclusion TEXT {thread_id}`.",
+    "R29",
+)
+
+# Cancelling a session
 
 CANNOT_CANCEL = error(
     "CANNOT_CANCEL",

@@ -49,6 +49,7 @@ _LONGEST_DELAY_SECONDS = 60  # that the program may wait by itself
 _ENVIRONMENT = {
     "CLAUDECODE": None,  # set where Brenner itself is run by Claude Code
     "CLAUDE_CODE_MAX_RETRIES": "6",  # half a minute instead of three
+    "MCP_CONNECT_TIMEOUT_MS": "60000",  # after 5 s it would begin without our tools
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
 }

@@ -90,6 +90,7 @@ def _server(request: TurnRequest) -> str:
         "url": request.endpoint.url,
         "bearer_token_env_var": TOKEN,
         "required": True,
+        "startup_timeout_sec": 60,
         "default_tools_approval_mode": "approve",
         "enabled_tools": list(AGENT_TOOLS),
     }

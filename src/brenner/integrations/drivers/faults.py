@@ -34,9 +34,9 @@ _WORDS: Mapping[FaultKind, re.Pattern[str]] = {
     ),
     FaultKind.OVERLOADED: lazy_pattern(
         r"overloaded|high demand|internal server error|server_error|bad gateway|"
-        r"service unavailable|unavailable|stream disconnected|connection (error|refused|reset)|"
-        r"econn(refused|reset)|etimedout|enotfound|fetch failed|network|timed? ?out|"
-        r"error sending request",
+        r"service unavailable|unavailable|stream disconnected|connection ?(error|refused|reset)|"
+        r"unable to connect|econn(refused|reset)|etimedout|enotfound|fetch failed|network|"
+        r"timed? ?out|error sending request",
         re.IGNORECASE,
     ),
 }

@@ -35,8 +35,11 @@ class JsonDialogue:
         raise NotImplementedError
 
     def end(self, exit_code: int, errors: str) -> tuple[AgentEvent, ...]:
-        """Return what standard error reports, in case no event did."""
-        words = error_line(errors) if exit_code else ""
+        """Return what standard error reports, in case no event did.
+
+        A program that a signal ended has reported nothing about that.
+        """
+        words = error_line(errors) if exit_code > 0 else ""
         return (fault_event(read_fault(words, is_final=False)),) if words else ()
 
 

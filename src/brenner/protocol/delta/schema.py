@@ -172,6 +172,7 @@ DISCRIMINATIVE_TESTS = Section(
     Field("results", FieldKind.RESULTS, "what the test showed", since=2),
     _REFERENCES,
 )
+FALSIFIED = "falsified"  # the status of an assumption that turned out false
 ASSUMPTION_LEDGER = Section(
     "assumption_ledger",
     "A",
@@ -179,7 +180,7 @@ ASSUMPTION_LEDGER = Section(
     Field("statement", _TEXT, "what we assume", required=True),
     Field("load", _TEXT, "what breaks if it is wrong", required=True),
     Field("test", _TEXT, "how to check it", required=True),
-    Field("status", _CHOICE, "its status", True, ("unchecked", "verified", "falsified")),
+    Field("status", _CHOICE, "its status", True, ("unchecked", "verified", FALSIFIED)),
     Field("scale_check", _FLAG, "whether it is a scale or physics check"),
     Field("calculation", _TEXT, "the numbers"),
     Field("implication", _TEXT, "what follows from them"),
@@ -274,8 +275,8 @@ MOST_SCORE = 3
 REFERENCE_FIELDS = ("session", "item", "relation")
 RELATIONS = ("extends", "refines", "refutes", "informed_by", "supersedes", "replicates")
 # A result of a test (R26). The text of `outcome` may be the key of a declared outcome (R27).
-POTENCIES = ("passed", "failed", "not_checked")
-POTENCY_FAILED = "failed"
+POTENCY_PASSED, POTENCY_FAILED = "passed", "failed"
+POTENCIES = (POTENCY_PASSED, POTENCY_FAILED, "not_checked")
 RESULT_ASKS = {
     "outcome": "what was observed, or the key of a declared outcome",
     "potency": "whether the potency check succeeded: `passed`, `failed` or `not_checked`",

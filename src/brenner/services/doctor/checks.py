@@ -254,6 +254,8 @@ def _settings_checks(project: Project) -> Iterator[Check]:
         yield named_check("settings", words)
     yield named_check("roster", _roster_check(project))
     yield named_check("source_text", _source_text_check(project))
+    if project.evidence_pack:
+        yield named_check("evidence_pack", _evidence_pack_check(project))
     yield named_check("persisting", _persisting_check(project))
 
 
@@ -290,6 +292,19 @@ def _source_text_check(project: Project) -> Finding:
     pairs = zip(source.firsts, source.lasts, strict=True)
     count = sum(last - first + 1 for first, last in pairs)
     return f"`{name}`, {grouped(count, 'section')}"
+
+
+def _evidence_pack_check(project: Project) -> Finding:
+    """Check that the evidence pack can be read, and that its records are sound."""
+    from brenner.services.evidence import read_pack  # only with an evidence pack
+
+    parsed = read_pack(project)
+    if parsed is None:
+        return "none"
+    worst = sorted(parsed.diagnostics, key=worst_first)
+    if worst:
+        return worst[0]
+    return f"`{parsed.pack.path}`, {grouped(len(parsed.pack.records), 'record')}"
 
 
 def _persisting_check(project: Project) -> Finding:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 from brenner.artifact.diff import describe_block, describe_outcome, summary
 from brenner.artifact.state import BlockOutcome
 from brenner.diagnostics.codes.publishing import ARTIFACT_FILE_EDITED, FILE_OVERTAKEN
+from brenner.diagnostics.codes.sessions import NO_CONCLUSION
 from brenner.diagnostics.model import BrennerError, Diagnostic, worst_first
 from brenner.persist.git import persistence_of
 from brenner.protocol.messages import parse_message_file
@@ -27,8 +28,9 @@ from brenner.services.compile import (
     persist_summary,
     refused_entries,
 )
+from brenner.services.complete import complete_session
 from brenner.services.persist import NO_FILE, PersistOptions, file_digest
-from brenner.services.publish import check_operator, messages_after, preview_digest
+from brenner.services.publish import messages_after, preview_digest
 from brenner.services.versions import PersistPreview, load_latest, persist_latest, preview_persist
 from brenner.text import escape_control, joined, plural, short_commit
 from brenner.web import links
@@ -83,7 +85,12 @@ def compiled_document(
         "more_conflicts": max(0, len(done.conflicts) - MAX_FINDINGS),
         "not_contributed": _worst_findings(done.not_contributed),
         "warnings": _worst_findings(done.warnings),
-        "violations": _worst_findings(done.notes),
+        "violations": _worst_findings(map(_on_page, done.notes)),
+        "unanswered": [
+            each.to_json() | {"fact": each.fact, "link": links.item(done.thread_id, each.item)}
+            for each in done.unanswered[:MAX_ITEMS]
+        ],
+        "conclusion": done.artifact.research_thread.text(_CONCLUSION),
         "status_of_artifact": done.artifact.metadata.status,
     }
 
@@ -145,6 +152,13 @@ def _lint_document(done: CompileResult) -> dict[str, object]:
     }
 
 
+def _on_page(found: Diagnostic) -> Diagnostic:
+    """Return a note as a page shows it: the form has a field for the conclusion."""
+    if found.code is not NO_CONCLUSION:
+        return found
+    return found._replace(fix="Write it under “Conclusion” in the form “Complete session”.")
+
+
 def _worst_findings(found: Iterable[Diagnostic]) -> list[dict[str, object]]:
     return [each.to_json() for each in sorted(found, key=worst_first)[:MAX_FINDINGS]]
 
@@ -190,6 +204,7 @@ def requested_persist(form: Mapping[str, str], *, is_meant: bool) -> PersistOpti
 
 _FLAGS = ("strict", "reopen", "notify", "persist", *PERSIST_FLAGS)
 _POSITION, _SINCE, _DIGEST = "position", "since", "seen"
+_ANYWAY, _CONCLUSION = "anyway", "conclusion"  # of a session that is completed
 
 
 def publish_action(name: str, title: str, *, close: bool) -> Action:
@@ -199,7 +214,11 @@ def publish_action(name: str, title: str, *, close: bool) -> Action:
         partial(publish_form, title=title, close=close),
         partial(publish, title=title, close=close),
         partial(publish_preview, title=title, close=close),
-        schema=request_schema(numbers=(_POSITION,), texts=(_DIGEST, FILE_FIELD), flags=_FLAGS),
+        schema=request_schema(
+            numbers=(_POSITION,),
+            texts=(_DIGEST, FILE_FIELD, *(_CONCLUSION,) * close),
+            flags=(*_FLAGS, *(_ANYWAY,) * close),
+        ),
         guard=(_POSITION, lambda seen: seen.get(_POSITION)),
     )
 
@@ -208,7 +227,8 @@ def publish_form(context: RequestContext, title: str, *, close: bool) -> Page:
     document = {
         "thread_id": context.thread_id,
         "closes": close,
-        "fields": {name: is_checked(context.form, name) for name in _FLAGS},
+        "fields": {name: is_checked(context.form, name) for name in (*_FLAGS, _ANYWAY)}
+        | {_CONCLUSION: context.form.get(_CONCLUSION, "")},
         "preview": _preview_document(context, close=close),
     }
     return Page("lab/compile.html", title, document, is_live=False)
@@ -264,6 +284,8 @@ def _preview_document(context: RequestContext, *, close: bool) -> dict[str, obje
         done = _compile(context, guard, close=close, dry_run=True)
         notify, is_new = is_checked(context.form, "notify"), done.status is CompileStatus.DRY_RUN
         compiled = compiled_document(done, is_done=False, notify=notify)
+        if done.unanswered and not is_checked(context.form, _ANYWAY):
+            compiled |= {"can_act": False, "would": _unanswered_words(done)}
         seen |= {
             "position": position,
             "compiled": compiled,
@@ -281,8 +303,6 @@ def _compile(
     context: RequestContext, position: int | None, *, close: bool, dry_run: bool = False
 ) -> CompileResult:
     workspace, form = lab_workspace(context), context.form
-    if close:
-        check_operator(workspace, "complete a session")
     options = CompileOptions(
         dry_run=dry_run,
         strict=is_checked(form, "strict"),
@@ -292,8 +312,17 @@ def _compile(
         persist=requested_persist(form, is_meant=not dry_run),
         position=position,
         seen=None if dry_run else form.get(_DIGEST) or None,
+        # A preview shows everything, and lists what the form asks to confirm.
+        anyway=dry_run or is_checked(form, _ANYWAY),
     )
+    if close:
+        return complete_session(workspace, context.thread_id, options, form.get(_CONCLUSION, ""))
     return compile_thread(workspace, context.thread_id, options)
+
+
+def _unanswered_words(done: CompileResult) -> str:
+    items = plural(len(done.unanswered), "item asks", "items ask")
+    return f"Not completed yet: {items} for an answer. Confirm below that you leave them open."
 
 
 def _arrivals(context: RequestContext, position: int) -> dict[str, object]:
@@ -339,7 +368,7 @@ def _publish_result(done: CompileResult) -> ActionResult:
 
 def _publish_links(done: CompileResult) -> list[tuple[str, str]]:
     thread_id, number = done.thread_id, done.version or 0
-    to = [(links.session(thread_id), f"Open v{number}")]
+    to = [(links.session(thread_id, "artifact"), f"Open v{number}")]
     if done.status is CompileStatus.PUBLISHED:
         to.append((links.diff(thread_id, done.previous_version or 0, number), "Show changes"))
     if done.persistence.status != "Persisted":

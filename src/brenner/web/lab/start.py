@@ -226,14 +226,18 @@ START_ACTION = Action(
 _ROUND_TEXTS = ("focus", "question", "title", "excerpt", "sections", "constraints", "outputs")
 _ROUND_FLAGS = ("register", "reopen")
 _BASE = "base"
+_FOCUS = "focus"
+_LONGEST_FOCUS = 300  # characters in a link to the form
 
 
 def _new_round_form(context: RequestContext) -> KickoffForm:
-    """Return the agents of earlier rounds, in their roles."""
+    """Return the agents of earlier rounds, in their roles, and the focus that the link names."""
     workspace = lab_workspace(context)
     roster, asked, _ = earlier_kickoffs(load_status(workspace, context.thread_id).messages)
     resolved = round_roster(workspace, roster, asked, RosterRequest())
-    return KickoffForm(dict.fromkeys((*_ROUND_TEXTS, *_ROUND_FLAGS), "")).with_roster(resolved)
+    texts = dict.fromkeys((*_ROUND_TEXTS, *_ROUND_FLAGS), "")
+    texts[_FOCUS] = context.query.get(_FOCUS, "")[:_LONGEST_FOCUS]
+    return KickoffForm(texts).with_roster(resolved)
 
 
 def _start_round(context: RequestContext, typed: KickoffForm, dry_run: bool) -> Started:

@@ -46,7 +46,13 @@
     return Boolean(link);
   }
 
-  function search() {
+  // The palette, or the search field if its script is not there.
+  function find() {
+    const button = one("[data-palette]:not([hidden])");
+    if (button) {
+      button.click();
+      return true;
+    }
     const field = one("#query") || one("#q");
     if (!field) return false;
     field.focus();
@@ -140,7 +146,7 @@
 
   const DOES = {
     "?": sheet,
-    "/": search,
+    "/": find,
     j: () => step(1),
     k: () => step(-1),
     p: () => press("[data-provenance]"),
@@ -187,6 +193,17 @@
     if (box.right > all.right) tabs.scrollLeft += box.right - all.right + 16;
   }
 
+  // In a picture that does not fit: the item of the page, else the latest session on the right.
+  function showItem() {
+    const picture = one(".genealogy");
+    if (!picture) return;
+    const box = one(".genealogy .is-start")?.getBoundingClientRect();
+    const around = picture.getBoundingClientRect();
+    picture.scrollLeft += box ? (box.left + box.right - around.left - around.right) / 2
+      : picture.scrollWidth;
+  }
+
   connectSwitch(document);
   showTab();
+  showItem();
 })();

@@ -186,6 +186,15 @@
     if (document.querySelector("[data-runs='running']")) want();
   }
 
+  // Before there was an overview, the artifact had its address: an old link such as `#T2` names an
+  // item that is only in the artifact.
+  const artifact = document.querySelector("main[data-artifact]")?.dataset.artifact;
+  const anchor = location.hash.slice(1);
+  if (artifact && anchor && !document.getElementById(anchor)) {
+    location.replace(`${artifact}#${anchor}`);
+    return;
+  }
+
   setInterval(keepTimes, TIMES_MS);
   if (!isLive && !document.querySelector("main form.lab[action^='/lab']")) return;
   document.addEventListener("visibilitychange", () => (document.hidden ? hush() : listen()));

@@ -56,6 +56,7 @@ from brenner.protocol.thread_ids import cross_reference
 from brenner.services.agent_task import find_part
 from brenner.services.blame import blame_row_json, item_blame_rows
 from brenner.services.compile import load_readable_source_text
+from brenner.services.evidence import items_citing, readable_pack
 from brenner.services.identity import message_trust
 from brenner.services.versions import LoadedVersion, Target, load_version
 from brenner.session.genealogy import SECTION_LABELS, Direction, relation_text
@@ -81,6 +82,8 @@ from brenner.web.rendering import (
     session_page_links,
 )
 from brenner.web.request import Document, Page, PageResult, RequestContext
+from brenner.web.views.genealogy import item_picture
+from brenner.web.views.resemblance import resembling_killed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -132,8 +135,9 @@ def shown_version(context: RequestContext) -> ShownVersion | None:
     latest = session.history.number if session and session.history.versions else None
     is_latest = latest in (None, loaded.number)
     report = session.lint if session and is_latest and loaded.source == "mail" else None
-    source = load_readable_source_text(context.site.workspace.project)
-    report = report or lint(loaded.artifact, source=source)
+    project = context.site.workspace.project
+    source = load_readable_source_text(project)
+    report = report or lint(loaded.artifact, source=source, pack=readable_pack(project))
     state = loaded.state or State(loaded.artifact)
     annotations = VersionAnnotations(
         context.thread_id,
@@ -417,6 +421,8 @@ def item_page(context: RequestContext) -> PageResult:
         "named_by_count": len(mentions),
         "critiques": list(_critiques(session, item))[-_MAX_CRITIQUES:] if session else [],
         **_references(context, item),
+        "genealogy": item_picture(context, item.id),
+        "resembles": resembling_killed(context, section, item),
     }
     return Page("pages/item.html", f"{item.id} {item.title}", document)
 
@@ -564,6 +570,7 @@ def evidence_page(context: RequestContext) -> PageResult:
     if loaded:
         matrix = evidence_matrix(loaded.artifact)
         document |= _evidence(context, _most_telling_first(matrix), {"version": number})
+        document["cites_evidence"] = bool(items_citing(loaded.artifact))
         document["next_tests"] = _next_tests(next_tests(matrix))
     return Page("pages/evidence.html", "Evidence", document)
 

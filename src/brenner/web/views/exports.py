@@ -26,15 +26,16 @@ from brenner.diagnostics.model import RequestError
 from brenner.lazy_pattern import lazy_pattern
 from brenner.mail.model import stored_json
 from brenner.protocol.messages import iso
+from brenner.services.evidence import readable_pack
 from brenner.services.version_store import require_thread_id
 from brenner.services.versions import Target, load_version, version_list_json
 from brenner.session.overview import status_json
 from brenner.web import links
 from brenner.web.compare import version_before, version_numbers, version_side
-from brenner.web.layout import session_document, session_or_none
+from brenner.web.layout import session_or_none
 from brenner.web.rendering import environment, marks_of, style_sheet, time_in_full
 from brenner.web.request import Document, Download, Page, RequestContext
-from brenner.web.views import artifact, project, versions
+from brenner.web.views import artifact, evidence_pack, overview, project, versions
 from brenner.web.views.versions import items_document
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _anchor(address: str, thread_id: str) -> str:
 
 
 def _session_anchor(path: list[str], query: dict[str, str], fragment: str) -> str:
-    tab = path[0] if path else "artifact"
+    tab = path[0] if path else "overview"
     if tab == "items" and len(path) > 1:
         return f"#{path[1]}"
     if tab == "diff" and "to" in query:
@@ -212,15 +213,14 @@ def report(context: RequestContext) -> str:
     Its chapters are the main parts of the session's pages, rendered with their own templates.
     """
     chapters = list(_chapters(context))
-    overview = {
-        "session": session_document(context),
-        "thread_id": context.thread_id,
+    front = {
+        **overview.overview_document(context),
         "project": context.site.about.name,
         "exported_at": iso(context.now),
         "chapters": [{"id": anchor, "title": title} for anchor, title, *_ in chapters],
     }
     parts = [
-        _render("report/overview.html", overview, context),
+        _render("report/overview.html", front, context),
         *(_chapter_html(*each, context) for each in chapters),
         _render("report/elsewhere.html", {"thread_id": context.thread_id}, context),
     ]
@@ -253,6 +253,11 @@ def _chapters(context: RequestContext) -> Iterator[tuple[str, str, str, Document
         document = artifact.whole_document(_with_query(context, provenance="1"))
         yield "artifact", "Artifact", artifact.TEMPLATE, document
         yield "evidence", "Evidence", *_page_parts(artifact.evidence_page, context)
+    if readable_pack(context.site.workspace.project):
+        template, document = _page_parts(evidence_pack.session_page, context)
+        if document["records"]:
+            in_file = {"is_file": True, "has_pack": False}
+            yield "excerpts", "Cited sources", template, {**document, **in_file}
     yield "versions", "Versions", "report/versions.html", versions_document(context)
     refused = _page_parts(versions.ledger_page, context, outcome="refused")
     yield "ledger", "Rejected blocks", *refused

@@ -141,6 +141,8 @@ def _row(each: Overview, context: RequestContext) -> Document:
     return {
         **overview_json(each, context.now, deadline),
         "waits": waits,
+        "state": each.state or None,
+        "conclusion": each.conclusion or None,
         "phase_words": phase,
         "need_words": [
             {"text": text, "role": role}
@@ -327,15 +329,21 @@ def _shortcut(does: str, *keys: str, between: str = " ") -> Document:
     return {"keys": keys, "does": does, "between": between}
 
 
-_NOT_FOR_GUESTS = (_shortcut("search messages", "/"), _shortcut("list all sessions", "g", "h"))
+_NOT_FOR_GUESTS = (_shortcut("list all sessions", "g", "h"),)
 _KEYS = (
     _shortcut("open or close this help", "?"),
+    _shortcut("find an item, session, agent or action", "/", "Ctrl K", between=" or "),
     *_NOT_FOR_GUESTS,
-    _shortcut(f"open a page of the session: {', '.join(links.TABS)}", "1", "6", between=" to "),
+    _shortcut(
+        f"open a page of the session: {', '.join(links.TABS)}",
+        "1",
+        str(len(links.TABS)),
+        between=" to ",
+    ),
     _shortcut("go to the next change, message, item or session", "j"),
     _shortcut("go to the previous one", "k"),
     _shortcut("show or hide who wrote each part of the artifact", "p"),
-    _shortcut("close the open note or dialog, or leave the search field", "Esc"),
+    _shortcut("close the open note or dialog, or leave a search field", "Esc"),
 )
 # Words of the pages, in the order in which a reader meets them
 _WORDS = (
@@ -353,6 +361,7 @@ _WORDS = (
     ("killed", "Withdrawn from the artifact with a reason. The item stays visible."),
     ("ACK", "An acknowledgement: the recipient confirms that it has read a message."),
     ("saved", "The version is in a file of the project. Committed: the file is also in git."),
+    ("genealogy", "Which item comes from which, over all sessions."),
     ("provenance", "Who set a value, in which message and version. ± marks a replaced value."),
 )
 # Marks of the pages

@@ -5,14 +5,11 @@ search.
 from __future__ import annotations
 
 from collections import Counter
-from http import HTTPStatus
 from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from brenner.diagnostics.model import Diagnostic, RequestError, Summary
-from brenner.mail.model import SearchPage, next_before, stored_json
-from brenner.mail.search import ExcerptPart, Query, excerpt, highlight, parse_query
+from brenner.diagnostics.model import RequestError
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import KICKOFF
 from brenner.protocol.messages import StoredMessage, iso, render_message_file
@@ -35,9 +32,8 @@ from brenner.web.rendering import list_page_document, requested_page
 from brenner.web.request import Document, Download, Page, PageResult, Redirect, RequestContext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from brenner.services.workspace import Workspace
     from brenner.session.participants import ThreadRound
     from brenner.web.sessions import Session
 
@@ -314,89 +310,3 @@ def _adjacent_messages(session: Session, message_id: int) -> Mapping[str, object
         "previous": links.message(numbers[index - 1]) if index else None,
         "next": links.message(following[0]) if following else None,
     }
-
-
-# The page `/search`, latest message first
-
-
-_MAX_FOUND = 50
-_NO_RESULTS: SearchPage = SearchPage((), has_more=False)
-
-
-def search_page(context: RequestContext) -> PageResult:
-    """Return the search results, or the errors of the query beside its field."""
-    text = context.query.get("q", "")
-    if not text.strip():
-        return _results_page(context, text, _results_document(_NO_RESULTS, Query(), text))
-    query = parse_query(text)
-    if not isinstance(query, Query):
-        return _results_page(context, text, _invalid_query(query))
-    try:
-        found = _search(context.site.workspace, query, context.query_number("before"))
-    except RequestError as refused:
-        return _results_page(context, text, _invalid_query((refused.diagnostic,)))
-    return _results_page(context, text, _results_document(found, query, text))
-
-
-def _results_page(context: RequestContext, text: str, found: Document) -> Page:
-    """Return the page. It is not live, so that results do not move while they are read."""
-    document = {
-        "query": text,
-        "operator": context.site.workspace.project.operator,
-        **_results_document(_NO_RESULTS, Query(), ""),
-        **found,
-    }
-    status = HTTPStatus.OK if document["valid"] else HTTPStatus.BAD_REQUEST
-    title = f"Search: {text.strip()}" if text.strip() else "Search"
-    return Page("pages/search.html", title, document, status, is_live=False)
-
-
-def _search(workspace: Workspace, query: Query, before: int | None) -> SearchPage:
-    """Search the mail. Only inbox filters need a reader, who is the operator here."""
-    asks_reader = query.is_unread or query.needs_ack
-    if asks_reader and workspace.is_new_operator:
-        return _NO_RESULTS
-    reader = workspace.project.operator if asks_reader else None
-    return workspace.mailbox.search(query, reader=reader, limit=_MAX_FOUND, before=before)
-
-
-def _results_document(found: SearchPage, query: Query, text: str) -> Document:
-    following = next_before(found.messages, has_more=found.has_more)
-    return {
-        "valid": True,
-        "violations": [],
-        "messages": [_result_document(each, query) for each in found.messages],
-        "asks_operator": query.is_unread or query.needs_ack,
-        "has_more": found.has_more,
-        "next_before": following,
-        "next": links.search(text, following) if following else None,
-    }
-
-
-def _invalid_query(violations: tuple[Diagnostic, ...]) -> Document:
-    return {
-        "valid": False,
-        "summary": Summary.of(violations)._asdict(),
-        "violations": [each.to_json() for each in violations],
-    }
-
-
-def _result_document(stored: StoredMessage, query: Query) -> Document:
-    """Return the stable JSON of a message, with the found words in place of its body.
-
-    `marked` is the subject without its type, which is shown before it.
-    """
-    message = {name: value for name, value in stored_json(stored).items() if name != "body"}
-    subject, name = stored.message.subject, stored.type
-    if name is not None:
-        subject = subject[len(name) :] if subject.startswith(name) else f" {subject}"
-    return {
-        **message,
-        "in_session": is_valid_thread_id(stored.message.thread_id),
-        "marked": _parts(highlight(subject, query.phrases)),
-        "excerpt": _parts(excerpt(stored.message.body, query.phrases)),
-    }
-
-
-def _parts(parts: Iterable[ExcerptPart]) -> list[Document]:
-    return [{"text": text, "found": is_match} for text, is_match in parts]
