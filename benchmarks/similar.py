@@ -45,7 +45,9 @@ def _texts(count: int) -> list[str]:
 
 def run() -> None:
     """Print all tables."""
-    heading("Similar texts", "", "index", "to splitting", "search", "to looking up", "vectors of 1,000")
+    heading(
+        "Similar texts", "", "index", "to splitting", "search", "to looking up", "vectors of 1,000"
+    )
     for size in _SIZES:
         _measure_index(size)
     heading("Check of an ADD", "", "taken", "to listing them")
