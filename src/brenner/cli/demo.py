@@ -58,7 +58,8 @@ def command(settings: Settings, folder: str | None, *, is_full: bool, is_stepped
 
     The demo runs each command that it shows. It uses a new folder, or DIR, which must be empty. It
     keeps the folder and changes nothing outside. It needs no network. `brenner demo DIR` resumes an
-    interrupted demo. With --full, three small programs then answer a second question by themselves.
+    interrupted demo. With --full, tests get results and the session a conclusion. Then three small
+    programs answer a second question by themselves.
 
     Exit code 0: every step ended as expected; 1: a step did not; 2: DIR is not empty, or --step
     without a terminal; 3: the store or git failed.
