@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from brenner.diagnostics.model import RequestError
 from brenner.lint.linter import lint
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
@@ -161,6 +162,14 @@ def test_a_file_is_silent(workspace: Workspace) -> None:
         done = command(workspace, "artifact", "lint", target)
         assert (done.code, "UNANSWERED_ITEM" in done.out) == (1, is_warned), target
     assert not any(each.id == "UNANSWERED_ITEM" for each in lint(version.artifact).violations)
+
+
+def test_dismissing_needs_a_reason(workspace: Workspace) -> None:
+    with pytest.raises(RequestError) as refused:
+        dismiss_question(workspace, THREAD, "h1/t1", " ")
+    found = refused.value.diagnostic
+    assert found.id == "CANNOT_DISMISS"
+    assert f"`brenner session dismiss {THREAD} H1/T1 --reason TEXT`" in (found.fix or "")
 
 
 def test_dismissing_twice(workspace: Workspace) -> None:

@@ -448,7 +448,8 @@ def _keep_error(
     thread_id: str, item: str, because: str, found: tuple[UnansweredItem, ...]
 ) -> RequestError:
     addresses = joined(each.address for each in found)
-    known = f"the unanswered items are {addresses}" if found else "nothing asks for an answer"
+    items = "item is" if len(found) == 1 else "items are"
+    known = f"the unanswered {items} {addresses}" if found else "nothing asks for an answer"
     what = f"{escape_control(item)}/{escape_control(because)}"
     return _cannot_dismiss(thread_id, what, known)
 
