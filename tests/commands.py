@@ -43,6 +43,8 @@ def incomplete(said: str) -> Iterator[str]:
     options, word = _FILLED_IN
     words = shlex.split(word.sub("WORD", options.sub(" ", said)))
     command = _find(words)
+    if command.name == "run" and "--" in words:  # after it is the command of `result run`
+        words = words[: words.index("--")]
     if isinstance(command, click.Group):
         yield f"{command.name} {' '.join(words)}: no command"
         return

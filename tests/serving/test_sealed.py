@@ -65,6 +65,7 @@ PARAMETERS = {
     "slug": ("project",),
     "message_id": tuple(map(str, range(1, 9))),
     "project_key": ("project",),
+    "anchor": ("*", "EV-001"),
 }
 
 

@@ -44,6 +44,7 @@ VALUES = {
     **dict.fromkeys(("ids", "message_id", "message_ids", "ids_given"), ("5",)),
     **dict.fromkeys(("name", "names"), (READER,)),
     **dict.fromkeys(("files", "paths"), ("message.md",)),
+    "item_id": ("T1",),
     "which": ("3.1",),
     "query": ("zqclaim",),
     "words": ("zqclaim",),
@@ -64,6 +65,8 @@ WAYS: dict[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
     ("orchestrate", "start"): (START,),
     ("session", "export"): tuple(("--output", f"out.{each}") for each in ("md", "html", "json")),
     ("new",): (("DELTA", "--thread", THREAD), ("CRITIQUE", "--thread", THREAD)),
+    ("result", "add"): (("--outcome", "slow"),),
+    ("result", "run"): (("--outcome", "slow", "--", "true"),),
     ("session", "start"): (START,),
 }
 NO_VALUE_IN_WAYS = {"file", "files", "message", "source", "type_name"}
