@@ -296,6 +296,8 @@ def test_guests_see_it_without_commands(workspace: Workspace) -> None:
     document, page = looked(overview.page, visit)
     assert document["state"]
     assert document["session"]["next_step"] is None
+    assert "What comes next" in page
+    assert "The operator starts the next round, or ends the session." in page
     assert "brenner " not in page.partition('<main id="main"')[2].partition("</main>")[0]
     assert "/lab/" not in page
     assert BEA in page

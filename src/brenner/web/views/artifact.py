@@ -97,7 +97,7 @@ _MAX_WHOLE = 80  # items shown at once; a larger artifact shows the beginning of
 _MAX_OF_SECTION, _MAX_ON_PAGE = 10, 40
 _MAX_COLUMNS = 10  # hypotheses in the table of predictions
 _MAX_FINDINGS, _MAX_CONFLICTS = 50, 50
-_MAX_CACHED_PAGES, _MAX_CACHED_HTML = 16, 1_000_000  # pages and characters, of a session
+_MAX_CACHED_PAGES, _MAX_CACHED_HTML = 4, 400_000  # pages and characters, of a session
 
 
 class ShownVersion(NamedTuple):
