@@ -13,6 +13,7 @@ import hostile
 import mail_homes
 import mail_store
 import merges
+import page_weight
 import serve_load
 import session_loop
 import sessions
@@ -20,7 +21,7 @@ import similar
 import web_load
 
 IN_MEMORY = (cold_start, delta_blocks, artifact, hostile, merges, session_loop)
-MAIL = (mail_store, mail_homes, compile_loop, sessions, similar, serve_load, web_load)
+MAIL = (mail_store, mail_homes, compile_loop, sessions, similar, serve_load, page_weight, web_load)
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """The page of the artifact: every field tells who set it, and what it mentions is a link."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,24 @@ def test_lint_findings_stand_at_their_item(workspace: Workspace) -> None:
     everywhere = {each["id"] for each in document["lint"]["violations"] if each.get("item") == "P1"}
     assert of_row == everywhere != set()
     assert 'id="lint"' in page
+
+
+def test_cached_sections_follow_all_that_they_show(workspace: Workspace) -> None:
+    """The reader, the source text, the time and the version; nothing of it is somebody else's."""
+    visit = visit_to(workspace, f"/sessions/{THREAD}/artifact", {"thread": THREAD})
+    to_source = 'href="/source?section=1#s1"'
+    page = looked(artifact.page, visit)[1]
+    assert to_source in page
+    assert looked(artifact.page, visit)[1] == page
+    assert to_source not in looked(artifact.page, visit._replace(guest_of=frozenset({THREAD})))[1]
+    assert "2 h ago" in looked(artifact.page, visit._replace(now=visit.now + timedelta(hours=2)))[1]
+    workspace.project.folder.joinpath("source.md").write_text("# A text\n\n## §2 The second\n")
+    changed = looked(artifact.page, visit)[1]
+    assert to_source not in changed
+    assert changed.count("lint finding") > page.count("lint finding")
+    contribute(workspace, ANN, block("EDIT", "hypothesis_slate", "H3", claim="It is new"))
+    compiled(workspace)
+    assert "It is new" in looked(artifact.page, visit)[1]
 
 
 def test_provenance_shows_all_notes(workspace: Workspace) -> None:

@@ -1,6 +1,7 @@
 """The overview of a session: the question, what became of each hypothesis, what to do next."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
+from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Workspace
 from brenner.web import links
@@ -15,12 +17,14 @@ from brenner.web.lab.start import NEXT_ROUND_ACTION
 from brenner.web.request import Redirect
 from brenner.web.views import overview
 from brenner.web.views import project as home
+from effort import thorough
 from session.workspaces import ANN, BEA, THREAD, add, contribute, kickoff, new_workspace, write
 from web.browsing import DESKTOP, PHONE, Show, window
 from web.browsing import THREAD as DEMO
 from web.disputed import block, disputed, looked, opened, visit_to
 from web.evening import Evening, contributes, new_secret
 from web.input_devices import Mouse
+from web.lab_client import Client
 from web.lab_visits import Operator
 from web.messy import MESSY, messy
 from web.test_every_page import faults, sticks_out
@@ -33,9 +37,24 @@ def workspace(tmp_path: Path) -> Workspace:
     return disputed(tmp_path / "lab")
 
 
+EARLY, OVER = "RS-20261119-before-its-first-version", "RS-20261110-it-has-ended"
+TABS = ("", *links.TABS[1:])
+
+
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Show]:
+    """Serve the demo's session, a messy one, one before its first version, and one that ended."""
     with messy(tmp_path_factory.mktemp("messy")) as served:
+        for thread in (EARLY, OVER):
+            body = "# Why\n\n## Research Question\nWhy do they die?\n\n## Context\nThey do.\n"
+            asked = Message(thread, served.project.operator, ("BlueLake",), "KICKOFF: Why", body)
+            served.mailbox.send(asked)
+            contributes(served, thread, "BlueLake", add("Age"), add("Hunger"), add("Chance"))
+        compile_thread(served.server.workspace, OVER, CompileOptions())
+        kill = block("KILL", "hypothesis_slate", "H2", reason="They die when fed, too.")
+        ended = block("EDIT", "research_thread", "RT", conclusion="They die of age.")
+        contributes(served, OVER, "BlueLake", kill, ended, base="v1")
+        compile_thread(served.server.workspace, OVER, CompileOptions(close=True))
         yield served
 
 
@@ -194,7 +213,7 @@ def top(place: Locator) -> float:
     return box["y"]
 
 
-@pytest.mark.parametrize("thread", [DEMO, MESSY])
+@pytest.mark.parametrize("thread", [DEMO, MESSY, EARLY])
 @pytest.mark.parametrize(("size", "least"), [(DESKTOP, 900), (PHONE, 1.5 * 844)], ids=str)
 def test_the_first_claim_and_the_next_step_come_early(
     browser: Browser, full: Show, thread: str, size: tuple[int, int], least: float
@@ -217,7 +236,6 @@ def test_a_messy_session_fits(
     with window(browser, full.base, size, is_dark=is_dark) as here:
         page = here.open(links.session(MESSY))
         assert sticks_out(page) == ""
-        assert faults(page) == []
         for lane in page.locator("li.lane-row").all():
             label, drawn = (
                 lane.locator(".lane-label").bounding_box(),
@@ -227,6 +245,40 @@ def test_a_messy_session_fits(
             assert drawn
             is_beside = label["x"] + label["width"] <= drawn["x"]
             assert is_beside or label["y"] + label["height"] <= drawn["y"] + 1
+
+
+@pytest.mark.parametrize("thread", [MESSY, thorough(EARLY), OVER])
+@pytest.mark.parametrize(
+    ("size", "is_dark"),
+    [(DESKTOP, False), thorough(DESKTOP, True), thorough(PHONE, False), (PHONE, True)],
+    ids=str,
+)
+def test_every_tab_is_accessible_and_fits(
+    browser: Browser, full: Show, thread: str, size: tuple[int, int], is_dark: bool
+) -> None:
+    """For the operator, who also has the actions of the lab; the window fails on any error."""
+    with window(browser, full.base, size, is_dark=is_dark) as here:
+        page = here.context.new_page()
+        Evening(full, page, Mouse(), is_audited=False).log_in(new_secret(full))
+        for tab in TABS:
+            page.goto(links.session(thread, tab))
+            assert (tab, sticks_out(page), faults(page)) == (tab, "", [])
+
+
+def test_what_ruled_out_the_others(full: Show) -> None:
+    """Say it in one line beside the state, for who does not read the lanes."""
+
+    def said(thread: str) -> str:
+        page = Client(full.server).get(links.session(thread)).text
+        line = page.partition('<p class="fates">')[2].partition("</p>")[0]
+        return " ".join(re.sub("<[^>]+>", "", line).split())
+
+    assert said(MESSY) == (
+        "Ruled out H5: T3 showed the same loss by day and by night (not published); "
+        "H6: No tension was measured at any spine. Contradicted H2 by T1."
+    )
+    assert said(OVER) == "Alive H1 Age; H3 Chance. Ruled out H2: They die when fed, too."
+    assert said(EARLY) == ""
 
 
 def test_a_lane_is_drawn_live(browser: Browser, tmp_path: Path) -> None:
@@ -244,6 +296,8 @@ def test_guests_see_it_without_commands(workspace: Workspace) -> None:
     document, page = looked(overview.page, visit)
     assert document["state"]
     assert document["session"]["next_step"] is None
+    assert "What comes next" in page
+    assert "The operator starts the next round, or ends the session." in page
     assert "brenner " not in page.partition('<main id="main"')[2].partition("</main>")[0]
     assert "/lab/" not in page
     assert BEA in page

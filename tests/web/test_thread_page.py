@@ -14,7 +14,8 @@ from brenner.services.compile import CompileOptions
 from brenner.services.decisions import adopt_thread
 from brenner.services.versions import Target, load_version
 from brenner.web.messages import MESSAGES_PER_PAGE, as_tree
-from brenner.web.request import Redirect
+from brenner.web.rendering import render_html
+from brenner.web.request import Page, Redirect
 from brenner.web.views import artifact, thread
 from web.hostile import HOSTILE
 from web.mail_scene import ANN, BEA, CYD, MINUTE, QUESTION, THREAD, Scene, added
@@ -71,6 +72,24 @@ def test_rounds(scene: Scene) -> None:
     assert ids(document) == [1, 2, 3]
     assert message(document, 3)["version"] == 1
     assert f'This is <a class="id" href="/sessions/{THREAD}/artifact?version=1">v1</a>' in page
+
+
+def test_a_browser_gets_the_open_round_only(scene: Scene) -> None:
+    """What its page does not show is not made; a script gets all messages."""
+    scene.delta(ANN, added("One"))
+    scene.compile()
+    scene.send(BEA, "INFO: After it")
+    asking: tuple[dict[str, str], ...]
+    asking = ({}, {"round": "1"}, {"type": "DELTA"}, {"order": "tree"}, {"order": "oldest"})
+    for asked in asking:
+        answer, visit = scene.answer(thread.page, NAMED, asked)
+        browser = visit._replace(is_html=True)
+        again = thread.page(browser)
+        assert isinstance(answer, Page)
+        assert isinstance(again, Page)
+        assert render_html(again, browser) == render_html(answer, visit)
+        is_folded = again.document["open_round"] is not None
+        assert ids(dict(again.document)) == ([4] if is_folded else ids(dict(answer.document)))
 
 
 def test_the_newest_is_first(scene: Scene) -> None:

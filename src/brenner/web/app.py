@@ -206,7 +206,7 @@ class PageEndpoints:
     ) -> ResponseBody | Response:
         """Render the page with the mail up to that cursor. A ResponseBody may be cached."""
         site = self._site._replace(reading=self._site.reading.at(cursor))
-        context = make_context(site, request)
+        context = make_context(site, request)._replace(is_html=not wants_json(request))
         work = partial(self._render_or_stale, function, request, context)
         limiter = self._slow_limiter if is_slow(context) else self._limiter
         return await anyio.to_thread.run_sync(work, limiter=limiter)

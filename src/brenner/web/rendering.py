@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import tomllib
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from jinja2.runtime import Context
 
-    from brenner.web.request import Document, Page, RequestContext
+    from brenner.web.request import Document, Page, PartCache, RequestContext
 
 # Fixes in the words of a form: the texts of codes often name command-line flags
 
@@ -404,6 +404,7 @@ def environment() -> Environment:
         links=links,
         asset={path.partition("/")[2]: f"/assets/{path}" for path in assets()},
         program_version=__version__,
+        kept=partial(_kept_part, None),
     )
     return jinja
 
@@ -426,7 +427,13 @@ def render_html(page: Page, context: RequestContext) -> str:
         path=context.path,
         asked=context.query,
         now=context.now,
+        kept=partial(_kept_part, page.parts),
     )
+
+
+def _kept_part(parts: PartCache | None, name: str, caller: Callable[[], str]) -> str:
+    """Return a part of a page from its cache, for `{% call kept(name) %}`."""
+    return caller() if parts is None else parts.get(name, caller)
 
 
 def _palette_session(page: Page, context: RequestContext) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import hmac
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from brenner.services.workspace import Workspace
     from brenner.web.auth import BrowserAuth
+    from brenner.web.cache import LRUCache
     from brenner.web.lab.login import LabAuth, Login
     from brenner.web.sessions import Session, SessionRepository
 
@@ -89,7 +90,8 @@ class RequestContext(NamedTuple):
     `parameters` are the path parameters (`thread`, `item`, `message`), `query` the query
     parameters. `form` and `sent` are the request body, as form fields and as JSON. `login` is set
     if the operator is logged in. `guest_of` are the threads that a guest may see; it is None for
-    all others.
+    all others. `is_html` if a browser asks: then a page may leave out of its document what its HTML
+    does not show.
     """
 
     site: Site
@@ -102,6 +104,7 @@ class RequestContext(NamedTuple):
     sent: object = None
     login: Login | None = None
     guest_of: frozenset[str] | None = None
+    is_html: bool = False
 
     @property
     def thread_id(self) -> str:
@@ -288,10 +291,22 @@ class Cookie(NamedTuple):
     is_strict: bool = False
 
 
+class PartCache(NamedTuple):
+    """Rendered parts of pages, and what the parts of this page depend on."""
+
+    html: LRUCache[str]
+    key: Hashable
+
+    def get(self, name: str, render: Callable[[], str]) -> str:
+        """Return the part of a name, rendered if it is missing."""
+        return self.html.get((self.key, name), render)
+
+
 class Page(NamedTuple):
     """A document and the template that renders it. Scripts get the document as JSON.
 
-    An `is_live` page reloads itself when new mail arrives.
+    An `is_live` page reloads itself when new mail arrives. `parts` caches parts of the HTML that
+    cost much (see `kept` in `render_html`); its keys contain all that such a part depends on.
     """
 
     template: str
@@ -300,6 +315,7 @@ class Page(NamedTuple):
     status: int = HTTPStatus.OK
     cookies: tuple[Cookie, ...] = ()
     is_live: bool = True
+    parts: PartCache | None = None
 
 
 class Download(NamedTuple):

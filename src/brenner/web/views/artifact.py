@@ -62,6 +62,7 @@ from brenner.services.versions import LoadedVersion, Target, load_version
 from brenner.session.genealogy import SECTION_LABELS, Direction, relation_text
 from brenner.text import cut, thread_argument
 from brenner.web import links
+from brenner.web.cache import LRUCache
 from brenner.web.compare import version_before
 from brenner.web.items import (
     VersionAnnotations,
@@ -81,7 +82,7 @@ from brenner.web.rendering import (
     requested_page,
     session_page_links,
 )
-from brenner.web.request import Document, Page, PageResult, RequestContext
+from brenner.web.request import Document, Page, PageResult, PartCache, RequestContext
 from brenner.web.views.genealogy import item_picture
 from brenner.web.views.resemblance import resembling_killed
 
@@ -96,6 +97,7 @@ _MAX_WHOLE = 80  # items shown at once; a larger artifact shows the beginning of
 _MAX_OF_SECTION, _MAX_ON_PAGE = 10, 40
 _MAX_COLUMNS = 10  # hypotheses in the table of predictions
 _MAX_FINDINGS, _MAX_CONFLICTS = 50, 50
+_MAX_CACHED_PAGES, _MAX_CACHED_HTML = 4, 400_000  # pages and characters, of a session
 
 
 class ShownVersion(NamedTuple):
@@ -123,7 +125,8 @@ def page(context: RequestContext) -> PageResult:
         return Page(TEMPLATE, "Artifact", _document_before_first(context))
     number = version.loaded.number
     title = f"Artifact v{number}" if number is not None else "Artifact"
-    return Page(TEMPLATE, title, _document(context, version))
+    document = _document(context, version)
+    return Page(TEMPLATE, title, document, parts=_kept_parts(context, version, document))
 
 
 def shown_version(context: RequestContext) -> ShownVersion | None:
@@ -208,10 +211,7 @@ def _document(
     )
     on_page = {item.id for item in items}
     known = item_ids(version.artifact)
-    shown = [
-        _section_document(context, version._replace(annotations=annotations), layout, found, some)
-        for layout, found, some in sections
-    ]
+    shown = _section_documents(context, version._replace(annotations=annotations), sections)
     previous = _previous_version(context, version)
     return {
         "session": session_document(context),
@@ -236,6 +236,52 @@ def _document(
         "outline": [_outline(each, loaded.number if previous else None) for each in shown],
         "addresses": item_addresses(context, annotations, items, known, on_page),
     }
+
+
+def _section_documents(
+    context: RequestContext,
+    version: ShownVersion,
+    sections: Sequence[tuple[SectionLayout, ListPage, Sequence[Item]]],
+) -> list[Document]:
+    """Return the sections. Those of the latest version are cached as long as the session."""
+
+    def compute() -> list[Document]:
+        return [_section_document(context, version, *each) for each in sections]
+
+    if not _is_cached(version):
+        return compute()
+    which = tuple((layout.section.id, found) for layout, found, _ in sections)
+    return context.session.cached(_known_sections).get((which, version.report), compute)
+
+
+def _is_cached(version: ShownVersion) -> bool:
+    return version.loaded.source == "mail" and version.is_latest
+
+
+def _known_sections(_session: Session) -> LRUCache[list[Document]]:
+    """Return an empty cache of sections, by page and lint report."""
+    return LRUCache(_MAX_CACHED_PAGES)
+
+
+def _known_parts(_session: Session) -> LRUCache[str]:
+    """Return an empty cache of rendered sections."""
+    return LRUCache(_MAX_CACHED_HTML, len)
+
+
+def _kept_parts(
+    context: RequestContext, version: ShownVersion, document: Mapping[str, Any]
+) -> PartCache | None:
+    """Return the cache of rendered sections, with all that they depend on beside the session.
+
+    How long ago something was is rendered anew every minute.
+    """
+    if not _is_cached(version):
+        return None
+    addresses = frozenset(document["addresses"].items())
+    asked = (context.query.get("section"), context.query.get("page"))
+    minute = int(context.now.timestamp() // 60)
+    key = (version.report, asked, addresses, context.guest_of is not None, minute)
+    return PartCache(context.session.cached(_known_parts), key)
 
 
 def _outline(section: Mapping[str, Any], number: int | None) -> Document:

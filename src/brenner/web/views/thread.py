@@ -27,6 +27,7 @@ from brenner.web.messages import (
     no_read_marks,
     shared_sections,
     thread_address,
+    thread_positions,
 )
 from brenner.web.rendering import list_page_document, requested_page
 from brenner.web.request import Document, Download, Page, PageResult, Redirect, RequestContext
@@ -91,7 +92,12 @@ def page(context: RequestContext) -> PageResult:
         context, len(ordered), MESSAGES_PER_PAGE, otherwise=1 if "round" in context.query else last
     )
     messages = MessageDocuments(session, context, ONE_OF_MANY)
-    shown = [messages.document(each, depth) for each, depth in list_page.slice(ordered)]
+    rounds = _open_and_folded(session, thread_filter, is_asked="round" in context.query)
+    shown = [
+        messages.document(each, depth)
+        for each, depth in list_page.slice(ordered)
+        if not context.is_html or _is_open(session, each, rounds["open_round"])
+    ]
     _group_kickoffs(shown)
     document = {
         "session": session_document(context),
@@ -104,7 +110,7 @@ def page(context: RequestContext) -> PageResult:
             for name in (TIME, OLDEST, TREE)
         },
         "rounds": _round_links(session, thread_filter),
-        **_open_and_folded(session, thread_filter, is_asked="round" in context.query),
+        **rounds,
         "filters": {name: _choices(session, thread_filter, name) for name in _COUNTS},
         "all": links.session(session.thread_id, "thread"),
         "fits": _fits_on_page(session),
@@ -218,6 +224,12 @@ def _open_and_folded(
         "open_round": newest.number,
         "folded": [_folded_round(each, thread_filter) for each in shown],
     }
+
+
+def _is_open(session: Session, stored: StoredMessage, open_round: object) -> bool:
+    """Return whether a message is in the open round, or no round is folded."""
+    position = session.cached(thread_positions).get(stored.id)
+    return open_round is None or (position is not None and position[0] == open_round)
 
 
 def _folded_round(each: ThreadRound, thread_filter: _ThreadFilter) -> Document:
