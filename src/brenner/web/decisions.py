@@ -42,13 +42,15 @@ class OpenDecisions(NamedTuple):
     misplaced: tuple[RefusedBlock, ...] = ()
     unanswered: tuple[UnansweredItem, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
-    lint: tuple[Diagnostic, ...] = ()
+    lint: tuple[Diagnostic, ...] = ()  # errors about one item
+    lacking: tuple[Diagnostic, ...] = ()  # errors that only new items fix, for the next round
     overdue: tuple[OpenAck, ...] = ()
     third_alternative: tuple[int, ...] = ()  # the round that can ask for one
 
     @property
     def count(self) -> int:
-        return sum(map(len, self))
+        """The number of decisions. What a version lacks is one: to ask for it."""
+        return sum(map(len, self._replace(lacking=self.lacking[:1])))
 
 
 def open_decisions(session: Session, context: RequestContext) -> OpenDecisions:
@@ -63,14 +65,15 @@ def open_decisions(session: Session, context: RequestContext) -> OpenDecisions:
     )
     if status.is_over:
         return found
-    report = session.lint
-    lacks_third = status.lacks_third_alternative and status.phase is Phase.IN_CRITIQUE
+    report, can_ask = session.lint, status.phase is Phase.IN_CRITIQUE
+    errors = [e for e in report.violations if e.severity is Severity.ERROR] if report else []
     return found._replace(
         refused=status.refusals,
         unanswered=status.unanswered,
         conflicts=open_conflicts(session),
-        lint=tuple(e for e in report.violations if e.severity is Severity.ERROR) if report else (),
-        third_alternative=(status.round,) if lacks_third else (),
+        lint=tuple(each for each in errors if each.item),
+        lacking=tuple(each for each in errors if not each.item) if can_ask else (),
+        third_alternative=(status.round,) if can_ask and status.lacks_third_alternative else (),
     )
 
 
@@ -99,6 +102,7 @@ def decisions_document(session: Session, context: RequestContext) -> Document:
         "unanswered": _unanswered,
         "conflicts": conflict_document,
         "lint": _lint_error,
+        "lacking": _lint_error,
         "overdue": _overdue,
         "third_alternative": _third_alternative,
     }
@@ -106,11 +110,11 @@ def decisions_document(session: Session, context: RequestContext) -> Document:
         name: [documents[name](session, each) for each in listed[:_MOST_SHOWN]]
         for name, listed in found._asdict().items()
     }
-    more = {name: len(each) - _MOST_SHOWN for name, each in found._asdict().items()}
+    more = {name: max(0, len(each) - _MOST_SHOWN) for name, each in found._asdict().items()}
     return {
         "count": found.count,
         **shown,
-        "more": {name: count for name, count in more.items() if count > 0},
+        "more": more,
     }
 
 

@@ -181,10 +181,7 @@ DISMISS_ACTION = Action(
 
 _FIELD, _VALUE, _TAKE, _BASE, _OPERATION = "field", "value", "take", "base", "operation"
 _RATIONALE = "rationale"
-_NOT_EDITED = (
-    FieldKind.REFERENCES,
-    FieldKind.RESULTS,
-)  # they have commands and blocks of their own
+_NOT_EDITED = (FieldKind.REFERENCES, FieldKind.RESULTS)  # lists of objects
 _TRUE = "true"
 
 
@@ -315,13 +312,11 @@ def _checked_change(context: RequestContext, *, send: bool) -> CheckedDraft:
     section, item = _item(context)
     session, workspace = context.session, lab_workspace(context)
     delta = _delta(context, section, item)
-    what = (
-        f"{item.id} killed" if _is_kill(context) else f"{item.id} {_field(context, section, item)}"
-    )
+    what = "killed" if _is_kill(context) else _field(context, section, item)
     base = form_number(context.form, _BASE) or session.history.number
     body = f"# {DELTA.title}\n\n**Base Version**: v{base}\n\n## Deltas\n\n{render_delta(delta)}\n"
     to = recipients_of(workspace, session.history, session.history.state.artifact)
-    subject = compose_subject(DELTA.name, what, "human")
+    subject = compose_subject(DELTA.name, f"{item.id} {what}", "human")
     message = Message(context.thread_id, workspace.actor, to, subject, body)
     fault = _change_fault(context)
     if fault:

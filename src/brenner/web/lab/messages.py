@@ -50,7 +50,7 @@ from brenner.web.lab.actions import (
     request_schema,
     send_lab_ack,
 )
-from brenner.web.lab.kickoffs import empty_field
+from brenner.web.lab.kickoffs import empty_field, known_names
 from brenner.web.request import Page, RequestContext, form_values, is_digits
 
 MAX_OFFERED = 60  # names that a form offers; others can be typed
@@ -134,13 +134,13 @@ def preview_page(checked: CheckedDraft) -> Page:
 
 
 def offered_recipients(context: RequestContext, first: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the recipients that a form offers: `first`, then all participants of the session."""
+    """Return the recipients that a form offers: `first`, then participants, then known agents."""
     operator = context.site.workspace.project.operator
     try:
         there = [each.name for each in context.session.status.participants]
     except RequestError:  # a thread that is no session
         there = []
-    names = dict.fromkeys((*first, *there))
+    names = dict.fromkeys((*first, *there, *known_names(context.site.workspace)))
     return tuple(name for name in names if name != operator)[:MAX_OFFERED]
 
 

@@ -42,7 +42,7 @@ from brenner.web.lab.actions import (
     request_faults,
     would_be_refused,
 )
-from brenner.web.lab.cancel import CANCEL_ACTION
+from brenner.web.lab.cancel import CANCEL_ACTION, REOPEN_ACTION
 from brenner.web.lab.compile import COMPILE_ACTION, COMPLETE_ACTION, PERSIST_ACTION
 from brenner.web.layout import session_document, session_or_none
 from brenner.web.request import (
@@ -75,6 +75,7 @@ ACTIONS = (
         start.NEXT_ROUND_ACTION,
         COMPLETE_ACTION,
         CANCEL_ACTION,
+        REOPEN_ACTION,
     ),
     *(decide.DISMISS_ACTION, decide.CHANGE_ACTION, decide.REMIND_ACTION),
 )

@@ -226,7 +226,7 @@ START_ACTION = Action(
 _ROUND_TEXTS = ("focus", "question", "title", "excerpt", "sections", "constraints", "outputs")
 _ROUND_FLAGS = ("register", "reopen")
 _BASE = "base"
-_FOCUS = "focus"
+_FOCUS, _REOPEN = "focus", "reopen"
 _LONGEST_FOCUS = 300  # characters in a link to the form
 
 
@@ -236,8 +236,14 @@ def _new_round_form(context: RequestContext) -> KickoffForm:
     roster, asked, _ = earlier_kickoffs(load_status(workspace, context.thread_id).messages)
     resolved = round_roster(workspace, roster, asked, RosterRequest())
     texts = dict.fromkeys((*_ROUND_TEXTS, *_ROUND_FLAGS), "")
+    texts[_REOPEN] = "yes" if _is_reopened(context) else ""
     texts[_FOCUS] = context.query.get(_FOCUS, "")[:_LONGEST_FOCUS]
     return KickoffForm(texts).with_roster(resolved)
+
+
+def _is_reopened(context: RequestContext) -> bool:
+    """Return whether the link to the form reopens a session that has ended."""
+    return context.query.get(_REOPEN) == "yes" and context.session.status.is_over
 
 
 def _start_round(context: RequestContext, typed: KickoffForm, dry_run: bool) -> Started:
