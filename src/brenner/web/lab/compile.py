@@ -15,7 +15,7 @@ from brenner.artifact.diff import describe_block, describe_outcome, summary
 from brenner.artifact.state import BlockOutcome
 from brenner.diagnostics.codes.publishing import ARTIFACT_FILE_EDITED, FILE_OVERTAKEN
 from brenner.diagnostics.codes.sessions import NO_CONCLUSION
-from brenner.diagnostics.model import BrennerError, Diagnostic, worst_first
+from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, worst_first
 from brenner.persist.git import persistence_of
 from brenner.protocol.messages import parse_message_file
 from brenner.services.compile import (
@@ -240,7 +240,10 @@ def publish_form(context: RequestContext, title: str, *, close: bool) -> Page:
 
 def _first_choices(context: RequestContext) -> Mapping[str, str]:
     """Return the boxes that are checked at first: to save as the latest version was saved."""
-    session = context.session
+    try:
+        session = context.session
+    except RequestError:  # unknown; the preview reports it
+        return {}
     chosen: dict[str, str] = {}
     if session.status.version is not None:
         saved = session.persistence.status
@@ -280,7 +283,10 @@ _SETTLED_BY_COMPLETING = ("ready", "stopped", "late", "unanswered")
 
 def _left_open(context: RequestContext) -> list[dict[str, object]]:
     """Return what stays open in a session that is completed now, each with its page."""
-    found = attention_document(context.session, context)["attention"]
+    try:
+        found = attention_document(context.session, context)["attention"]
+    except RequestError:
+        return []
     listed = found if isinstance(found, list) else []
     return [each for each in listed if each["kind"] not in _SETTLED_BY_COMPLETING]
 

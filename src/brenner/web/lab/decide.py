@@ -76,11 +76,16 @@ def _chosen(context: RequestContext, name: str) -> tuple[str, ...]:
 
 def _dismiss_form(context: RequestContext, faults: Sequence[Diagnostic] = ()) -> Page:
     found = decisions_document(context.session, context)
+    blocks = [*_listed(found, "refused"), *_listed(found, "misplaced")]
+    items = _listed(found, "unanswered")
+    chosen: list[object] = [*_chosen(context, _BLOCK), *_chosen(context, _ITEM)]
+    if len(blocks) + len(items) == 1 and not context.form:
+        chosen = [each["address"] for each in (*blocks, *items)]
     document = {
         "thread_id": context.thread_id,
-        "blocks": [*_listed(found, "refused"), *_listed(found, "misplaced")],
-        "items": _listed(found, "unanswered"),
-        "chosen": [*_chosen(context, _BLOCK), *_chosen(context, _ITEM)],
+        "blocks": blocks,
+        "items": items,
+        "chosen": chosen,
         "fields": {_REASON: context.form.get(_REASON, "")},
         "violations": [each.to_json() | {"at": each.field} for each in faults],
     }
