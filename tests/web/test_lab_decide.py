@@ -35,7 +35,7 @@ from session.workspaces import (
     write,
 )
 from web.disputed import LOST, NEW, block, compiled, disputed
-from web.lab_visits import Operator
+from web.lab_visits import Operator, violations
 
 QUESTION = "# Question\n\n## Question\nWhich strain?\n\n## Urgency\nSoon\n"
 
@@ -57,7 +57,7 @@ def page(operator: Operator, **query: str) -> tuple[Mapping[str, Any], str]:
 
 
 def conflicts(workspace: Workspace) -> list[tuple[str, str]]:
-    return [tuple(each) for each in load_status(workspace, THREAD).status.conflicts]
+    return [(each.item, each.field) for each in load_status(workspace, THREAD).status.conflicts]
 
 
 def form(operator: Operator, action: Any, **query: str) -> Mapping[str, Any]:
@@ -132,7 +132,7 @@ def test_lists_and_maps_are_changed_too(operator: Operator) -> None:
 def test_an_item_is_killed_with_a_reason(operator: Operator) -> None:
     kill = {"item": "H1", "operation": "KILL"}
     again = operator.again(CHANGE_ACTION, {**kill, "rationale": " "})
-    assert [each["at"] for each in again.document["violations"]] == ["rationale"]
+    assert [at for _, at in violations(again)] == ["rationale"]
     operator.done(CHANGE_ACTION, {**kill, "rationale": "T1 contradicts it."})
     found = load_status(operator.workspace, THREAD).merged.state.artifact
     item = next(item for _, item in found.all_items() if item.id == "H1")
@@ -143,8 +143,8 @@ def test_an_item_is_killed_with_a_reason(operator: Operator) -> None:
 
 
 def test_several_blocks_are_dismissed_with_one_reason(operator: Operator) -> None:
-    (again,) = operator.again(DISMISS_ACTION, {"block": "8.1"}).document["violations"]
-    assert again["at"] == "reason"
+    again = operator.again(DISMISS_ACTION, {"block": "8.1"})
+    assert violations(again) == [("FIELD_EMPTY", "reason")]
     both = Form([("block", "8.1"), ("block", "8.2"), ("reason", "They name no item.")])
     visit = operator.visit()._replace(form=both.with_field(KEY_FIELD, operator.login.once.key()))
     done = acting.submit(DISMISS_ACTION, visit)

@@ -48,7 +48,7 @@ class OpenDecisions(NamedTuple):
     third_alternative: tuple[int, ...] = ()  # the round that can ask for one
 
     @property
-    def count(self) -> int:
+    def total(self) -> int:
         """The number of decisions. What a version lacks is one: to ask for it."""
         return sum(map(len, self._replace(lacking=self.lacking[:1])))
 
@@ -95,26 +95,22 @@ def published_items(session: Session) -> Mapping[str, Item]:
 def decisions_document(session: Session, context: RequestContext) -> Document:
     """Return every decision with what a reader needs for it, each kind truncated."""
     found = open_decisions(session, context)
-    documents = {
-        "asked": _asked,
-        "refused": _block,
-        "misplaced": _block,
-        "unanswered": _unanswered,
-        "conflicts": conflict_document,
-        "lint": _lint_error,
-        "lacking": _lint_error,
-        "overdue": _overdue,
-        "third_alternative": _third_alternative,
-    }
-    shown: dict[str, object] = {
-        name: [documents[name](session, each) for each in listed[:_MOST_SHOWN]]
-        for name, listed in found._asdict().items()
-    }
-    more = {name: max(0, len(each) - _MOST_SHOWN) for name, each in found._asdict().items()}
+    shown = OpenDecisions(*(each[:_MOST_SHOWN] for each in found))
+    more = (max(0, len(each) - _MOST_SHOWN) for each in found)
     return {
-        "count": found.count,
-        **shown,
-        "more": more,
+        "count": found.total,
+        "asked": [_asked(session, each) for each in shown.asked],
+        "refused": [_block(session, each) for each in shown.refused],
+        "misplaced": [_block(session, each) for each in shown.misplaced],
+        "unanswered": [_unanswered(session, each) for each in shown.unanswered],
+        "conflicts": [conflict_document(session, each) for each in shown.conflicts],
+        "lint": [_lint_error(session, each) for each in shown.lint],
+        "lacking": [_lint_error(session, each) for each in shown.lacking],
+        "overdue": [_overdue(session, each) for each in shown.overdue],
+        "third_alternative": [
+            {"round": number, "focus": _FOCUS_ON_THIRD} for number in shown.third_alternative
+        ],
+        "more": dict(zip(OpenDecisions._fields, more, strict=True)),
     }
 
 
@@ -294,7 +290,3 @@ def _overdue(session: Session, each: OpenAck) -> Document:
         "times_sent": each.times_sent,
         "link": _message_link(session, each.message_id),
     }
-
-
-def _third_alternative(_session: Session, number: int) -> Document:
-    return {"round": number, "focus": _FOCUS_ON_THIRD}

@@ -388,7 +388,7 @@ def _tabs(session: Session) -> list[Mapping[str, object]]:
 def _decide_tab(session: Session, context: RequestContext) -> Iterator[Mapping[str, object]]:
     """Yield the tab of the decisions, with their number. Guests have none."""
     if context.guest_of is None:
-        yield _tab(session.thread_id, "decide", open_decisions(session, context).count)
+        yield _tab(session.thread_id, "decide", open_decisions(session, context).total)
 
 
 def _tab(thread_id: str, name: str, count: int | None) -> Mapping[str, object]:

@@ -246,7 +246,7 @@ def _change_form(context: RequestContext, checked: CheckedDraft | None = None) -
     field, typed = _field(context, section, item), bool(context.form)
     kind = section.fields[field.partition(".")[0]]
     is_kill = _is_kill(context)
-    document = {
+    document: dict[str, object] = {
         "thread_id": context.thread_id,
         "item": item.id,
         "name": cut(item.title, 200),
