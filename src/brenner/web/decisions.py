@@ -95,7 +95,7 @@ def published_items(session: Session) -> Mapping[str, Item]:
 def decisions_document(session: Session, context: RequestContext) -> Document:
     """Return every decision with what a reader needs for it, each kind truncated."""
     found = open_decisions(session, context)
-    shown = OpenDecisions(*(each[:_MOST_SHOWN] for each in found))
+    shown = OpenDecisions._make(each[:_MOST_SHOWN] for each in found)
     more = (max(0, len(each) - _MOST_SHOWN) for each in found)
     return {
         "count": found.total,
