@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 import brenner
-from session.workspaces import ANN, THREAD, add, contribute, kickoff, new_workspace
+from session.workspaces import ANN, THREAD, add, contribute, fenced, kickoff, new_workspace
 
 SOURCE = Path(brenner.__file__).parent
 BUDGET = tomllib.loads((Path(__file__).parent / "import_budget.toml").read_text("utf-8"))
@@ -75,6 +75,35 @@ def test_a_command_stays_within_its_budget(project: Path, name: str) -> None:
         kind: (count, budget[kind]) for kind, count in now._asdict().items() if count > budget[kind]
     }
     assert not over, "loaded more than import_budget.toml allows (now, budget)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_compared"),
+    [
+        ("check add.md", True),
+        (f"mail send add.md --as {ANN}", True),
+        ("check edit.md", False),
+        (f"mail send edit.md --as {ANN}", False),
+        ("check outside/add.md", False),
+    ],
+)
+def test_only_an_added_hypothesis_of_a_project_is_compared_with_killed_ones(
+    project: Path, tmp_path: Path, arguments: str, *, is_compared: bool
+) -> None:
+    payload: dict[str, object] = {"claim": "It is so"}
+    edit: dict[str, object] = {**add("Wave", **payload), "operation": "EDIT", "target_id": "H1"}
+    edit["payload"] = payload
+    head = f"Thread: {THREAD}\nFrom: {ANN}\nTo: Operator\nSubject: DELTA[opus]: News\n\n"
+    folder = tmp_path if "outside" in arguments else project
+    for file, block in (("add", add("Wave")), ("edit", edit)):
+        text = f"{head}# Delta Contribution\n\n## Deltas\n\n{fenced(block)}"
+        (folder / f"{file}.md").write_text(text, "utf-8")
+    script = _RUN.format(arguments=arguments.replace("outside/", "").split())
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True
+    )
+    assert ("services/killed_hypotheses.py" in done.stderr) is is_compared
+    assert "session/similarity.py" not in done.stderr  # nothing was killed
 
 
 # Modules of the standard library that cost more than a millisecond. click imports `inspect`.

@@ -178,7 +178,7 @@ def _check(name: str, actor: str | None, settings: Settings) -> _CheckedInput:
 
         report = with_evidence_faults(report, text, settings)
     if report.valid and adds_hypothesis(report.deltas):
-        from brenner.cli.check_thread import with_resembling_killed  # it reads all sessions
+        from brenner.cli.check_killed import with_resembling_killed  # it reads all sessions
 
         report = with_resembling_killed(report, text, settings)
     return _CheckedInput(name, text, report, actor)

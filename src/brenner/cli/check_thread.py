@@ -12,13 +12,9 @@ from brenner.cli.threads import find_thread
 from brenner.cli.workspace import workspace_of
 from brenner.config import find_project
 from brenner.diagnostics.model import ERROR, BrennerError, Summary, worst_first
-from brenner.diagnostics.truncate import truncate_for_message
-from brenner.mail.memory import MemoryMailbox
 from brenner.mail.open import SqliteStore, store_of
-from brenner.protocol.messages import parse_message_file
 from brenner.protocol.thread_ids import without_id_advice
 from brenner.services.blame import check_thread
-from brenner.services.workspace import Workspace, workspace_in
 from brenner.text import escape_control
 
 if TYPE_CHECKING:
@@ -134,30 +130,3 @@ def without_needless_advice(report: Report, settings: Settings) -> Report:
     except BrennerError:  # the check itself needs no store
         return report
     return report._replace(violations=without_id_advice(report.violations)) if is_known else report
-
-
-def with_resembling_killed(report: Report, text: str, settings: Settings) -> Report:
-    """Return the report with the hypotheses that resemble a killed one of the project (R30).
-
-    Sessions are read from a store in a file and from `artifacts/`: a check needs no server.
-    """
-    from brenner.services.killed_hypotheses import message_warnings
-
-    try:
-        with _workspace_of_files(settings) as here:
-            file = parse_message_file(text)
-            found = message_warnings(here, file.message.body, report.thread_id or "")
-    except BrennerError:  # the check itself needs no project
-        return report
-    moved = (each.moved(file.body_line - 1) for each in found)
-    violations = sorted((*report.violations, *moved), key=worst_first)
-    return report._replace(violations=truncate_for_message(violations))
-
-
-def _workspace_of_files(settings: Settings) -> Workspace:
-    """Return the project with its mail, if that is in a file, or else without any mail."""
-    project = find_project(settings.project, os.environ, settings.store)
-    store = store_of(project)
-    if isinstance(store, SqliteStore) and store.is_there():
-        return workspace_in(project, settings.actor, create=False)
-    return Workspace(MemoryMailbox(), project, project.operator)

@@ -13,7 +13,6 @@ from brenner.diagnostics.codes.merging import RESEMBLES_KILLED
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE
 from brenner.session.overview import LONGEST_CLAIM
-from brenner.session.similarity import WordIndex
 from brenner.text import escape_control
 
 if TYPE_CHECKING:
@@ -81,13 +80,14 @@ class Resemblance(NamedTuple):
 class AddedHypothesis(NamedTuple):
     """A hypothesis that is added. `label` names it in a warning, `line` is that of its claim.
 
-    `how` says how its author refers to another item.
+    `how` says how its author refers to another item. `known` are the killed items that it refers
+    to, and those that its own message kills to replace them.
     """
 
     label: str
     how: str
     text: str
-    references: frozenset[SessionItem]
+    known: frozenset[SessionItem]
     item: str | None = None
     block: int | None = None
     line: int | None = None
@@ -123,6 +123,8 @@ class KilledIndex:
         others: Iterable[str] = (),
         compare: CompareMeaning | None = None,
     ) -> None:
+        from brenner.session.similarity import WordIndex  # most projects have no killed ones
+
         self._killed = killed
         self._texts = [each.text for each in killed]
         self._words = WordIndex(self._texts, others)
@@ -142,12 +144,12 @@ class KilledIndex:
         return sorted(resembling, key=lambda each: (not each.is_close, -each.best))
 
     def warnings(self, added: Iterable[AddedHypothesis]) -> Iterator[Diagnostic]:
-        """Yield a warning for each close match that the hypothesis does not refer to."""
+        """Yield a warning for each close match of which its author may not know."""
         for each in added:
             close = (
                 match
                 for match in self.resembling(each.text)
-                if match.is_close and match.hypothesis.item not in each.references
+                if match.is_close and match.hypothesis.item not in each.known
             )
             for match in islice(close, _MOST_WARNINGS):
                 yield resemblance_diagnostic(each, match)

@@ -113,6 +113,7 @@ def _tabs(thread_id: str) -> Iterator[Entry]:
     for number, tab in enumerate(links.TABS):
         link = links.session(thread_id, tab if number else "")
         yield Entry(tab.capitalize(), link, key=str(number + 1))
+    yield Entry("Cited sources", links.session(thread_id, "excerpts"))
     yield Entry("Search this session", links.search(None, None, thread_id))
 
 
@@ -122,8 +123,11 @@ def _pages(context: RequestContext) -> Iterator[Entry]:
         yield Entry("Search", links.SEARCH)
         yield Entry("Genealogy", links.GENEALOGY, detail="which item comes from which")
         yield Entry("Connect an agent", links.CONNECT)
-        if context.site.workspace.project.source_text:
+        project = context.site.workspace.project
+        if project.source_text:
             yield Entry("Source text", links.SOURCE)
+        if project.evidence_pack:
+            yield Entry("Evidence pack", links.EVIDENCE)
         if context.site.is_lab and context.login is not None:
             yield Entry("Lab", links.LAB, detail="what waits for you")
     yield Entry("Help", links.HELP, key="?")
