@@ -48,7 +48,7 @@ _ROUTE = "POST /lab/start"
 _SOURCE = "the request"
 _JSON_TEXTS = (
     *("question", "context", "title", "excerpt", "sections", "hypotheses", "constraints"),
-    *("outputs", "thread_id", "bead", "preset"),
+    *("outputs", "thread_id", "bead", "preset", "evidence"),
 )
 _KEY_TYPES: Mapping[str, str] = MappingProxyType(
     {
@@ -58,6 +58,7 @@ _KEY_TYPES: Mapping[str, str] = MappingProxyType(
     }
 )
 _KNOWN_KEYS = (*(key for key in _KEY_TYPES if key != CSRF_FIELD), "roster")
+_EVIDENCE = "evidence"
 _REQUIRED = MappingProxyType(
     {
         "question": "one sentence, specific enough to be answered",
@@ -117,9 +118,15 @@ def _start_options(
         hypotheses=texts["hypotheses"],
         constraints=texts["constraints"],
         outputs=texts["outputs"],
+        evidence=_anchors(texts[_EVIDENCE]),
         thread_id=texts["thread_id"] or None,
         today=context.now.date(),
     )
+
+
+def _anchors(text: str) -> tuple[str, ...]:
+    """Return the anchors of the evidence pack in a field, with spaces or commas between them."""
+    return tuple(dict.fromkeys(text.replace(",", " ").split()))
 
 
 def _json_faults(given: Mapping[str, object]) -> Iterator[Diagnostic]:
@@ -170,7 +177,7 @@ def _started_page(started: Started) -> Page:
 
 _START_TEXTS = (
     *("question", "context", "title", "excerpt", "sections"),
-    *("hypotheses", "constraints", "outputs", "thread_id"),
+    *("hypotheses", "constraints", "outputs", "thread_id", _EVIDENCE),
 )
 _REGISTER, _INDEPENDENT = "register", "independent"
 
@@ -223,7 +230,9 @@ START_ACTION = Action(
 # Starting the next round
 
 
-_ROUND_TEXTS = ("focus", "question", "title", "excerpt", "sections", "constraints", "outputs")
+_ROUND_TEXTS = (
+    *("focus", "question", "title", "excerpt", "sections", "constraints", "outputs", _EVIDENCE),
+)
 _ROUND_FLAGS = ("register", "reopen")
 _BASE = "base"
 _FOCUS, _REOPEN = "focus", "reopen"
@@ -258,6 +267,7 @@ def _start_round(context: RequestContext, typed: KickoffForm, dry_run: bool) -> 
         sections=texts["sections"].strip() or None,
         constraints=texts["constraints"],
         outputs=texts["outputs"],
+        evidence=_anchors(texts[_EVIDENCE]),
         dry_run=dry_run,
         reopen=bool(texts["reopen"]),
         register=bool(texts["register"]),
