@@ -37,7 +37,7 @@ def page(context: RequestContext) -> PageResult:
         ("Actions", _actions(context, session)),
         (
             "Pages of this session",
-            _tabs(thread_id, is_guest=context.guest_of is not None) if thread_id else (),
+            _tabs(thread_id, is_guest=is_guest) if thread_id else (),
         ),
         ("Pages", _pages(context)),
         ("Items of this session", _items(context, [thread_id] if thread_id else [])),
