@@ -203,12 +203,16 @@ def _step_pages(session: Session, step: NextStep) -> Iterator[tuple[str, str]]:
 def _step_forms(session: Session, step: NextStep) -> Iterator[tuple[str, str]]:
     """Yield the lab forms that do the step, best one first."""
     thread_id = session.thread_id
+    if session.status.cancelled:
+        yield links.lab("reopen", thread_id), "Reopen"
+        return
     if step.does == "acknowledge":
         yield links.lab("reply", thread_id, message=step.message_id), "Reply"
         yield links.lab("acknowledge", thread_id, message=step.message_id), "Acknowledge"
     for does in (step.does, step.or_does):
         if does is not None and does in _FORM_LABELS:
-            yield links.lab(does, thread_id), _FORM_LABELS[does]
+            reopen = "yes" if session.status.is_over else None
+            yield links.lab(does, thread_id, reopen=reopen), _FORM_LABELS[does]
 
 
 # By action
