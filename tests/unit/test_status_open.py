@@ -247,7 +247,8 @@ def test_the_keys_of_the_document() -> None:
     assert list(document) == [
         *("thread_id", "kind", "question", "round", "phase", "attention", "version"),
         *("participants", "pending", "critiques", "blocked", "questions", "handoffs", "refusals"),
-        *("misplaced", "unanswered", "settled", "cancelled"),
+        *("misplaced", "unanswered", "conflicts", "lacks_third_alternative"),
+        *("settled", "cancelled"),
         *("unread", "applies", "stopped", "position", "first_at", "last_at", "references"),
         "independent",
     ]

@@ -63,7 +63,9 @@ def test_an_evening(browser: Browser, tmp_path: Path, way: Way) -> None:
         replies(evening, thread_id, question)
         acknowledges(evening, thread_id, question)
         criticises(evening, thread_id)
+        dismisses(evening, thread_id)
         goes_on(evening, thread_id)
+        decides(evening, thread_id)
         completes(evening, thread_id)
         leaves(evening, thread_id)
         opened.forgive("status of 401", "status of 422")
@@ -239,9 +241,51 @@ def goes_on(evening: Evening, thread_id: str) -> None:
     sent = evening.of(thread_id)[-3:]
     assert {each.type for each in sent} == {"KICKOFF"}
     assert all("Only the heavy ribosomes" in each.message.body for each in sent)
-    contributes(
-        evening.served, thread_id, "RedSky", edit("H1", claim="Only the old ones"), base="v1"
-    )
+    for name, claim in (("RedSky", "Only the old ones"), ("BlueLake", "All of them")):
+        contributes(evening.served, thread_id, name, edit("H1", claim=claim), base="v1")
+
+
+def decides(evening: Evening, thread_id: str) -> None:
+    """Both authors have changed the claim: the other value is taken, by a change of her own."""
+    page = evening.page
+    evening.form(thread_id, "Compile")
+    # The first version was saved and committed, and so is this one unless she unchecks it.
+    expect(evening.field("Commit the file")).to_be_checked()
+    evening.does("Publish version")
+    page.goto(links.session(thread_id, "decide"))
+    rivals = page.locator("#conflict .rival")
+    expect(rivals).to_have_count(2)
+    expect(rivals.first).to_contain_text("All of them")
+    evening.looks()
+    evening.press(rivals.nth(1).get_by_role("link", name="Take that"))
+    expect(evening.field("Claim")).to_have_value("Only the old ones")
+    expect(page.locator("#preview")).to_contain_text("DELTA[human]: H1 claim")
+    evening.looks()
+    evening.does("Send the change")
+    sent = evening.sent(thread_id)
+    assert (sent.type, sent.message.sender) == ("DELTA", evening.operator)
+    evening.press(evening.link("Decide the rest"))
+    expect(page.locator("#conflict")).to_have_count(0)
+
+
+def dismisses(evening: Evening, thread_id: str) -> None:
+    """The block that was rejected needs no correction; without a reason nothing is sent."""
+    page, before = evening.page, len(evening.of(thread_id))
+    page.goto(links.session(thread_id))
+    evening.press(page.locator("#waits .decide a"))
+    evening.looks()
+    evening.press(page.locator("#refused").get_by_role("link", name="Dismiss"))
+    evening.press(evening.button("Dismiss"))
+    beside = page.locator("#reason-faults")
+    expect(beside).to_contain_text("The reason is missing")
+    evening.looks()
+    assert len(evening.of(thread_id)) == before
+    evening.hand.write(evening.field("Reason"), "It named no item.")
+    expect(beside).to_have_text("")
+    assert evening.does("Dismiss").startswith("Dismissed ")
+    assert "It named no item." in evening.sent(thread_id).message.body
+    evening.press(evening.link("Decide the rest"))
+    expect(page.locator("#refused")).to_have_count(0)
 
 
 def completes(evening: Evening, thread_id: str) -> None:
@@ -249,20 +293,23 @@ def completes(evening: Evening, thread_id: str) -> None:
     page, hand = evening.page, evening.hand
     evening.form(thread_id, "Complete session")
     expect(page.locator("#preview")).to_contain_text("Only the old ones")
+    hand.write(evening.field("Conclusion"), "Old ribosomes remember.")
+    expect(page.locator("#preview")).to_contain_text("Old ribosomes remember.")
     hand.tick(page.get_by_label(f"Save to artifacts/{thread_id}.md"))
     hand.tick(evening.field("Commit the file"))
     expect(page.locator("#will")).to_contain_text(
-        f"Publishes v2 of {thread_id} in its thread, and closes the session. Then it writes v2 to "
+        f"Publishes v3 of {thread_id} in its thread, and closes the session. Then it writes v3 to "
         f"artifacts/{thread_id}.md, commits only that"
     )
     says = evening.does("Complete session")
-    assert re.match(rf"Published v2 of {thread_id}, as message \d+, and closed the session\.", says)
+    assert re.match(rf"Published v3 of {thread_id}, as message \d+, and closed the session\.", says)
     history = load_latest(evening.served.server.workspace, thread_id)[0]
-    assert (history.number, history.state.artifact.metadata.status) == (2, "closed")
-    assert len(evening.of(thread_id, "COMPILED")) == 2
+    assert (history.number, history.state.artifact.metadata.status) == (3, "closed")
+    assert len(evening.of(thread_id, "COMPILED")) == 3
     text = latest_text(evening, thread_id)
     assert evening.git("show", f"HEAD:artifacts/{thread_id}.md") == text
     page.goto(links.session(thread_id))
+    expect(page.locator("main .opening")).to_contain_text("Old ribosomes remember.")
     expect(page.locator("#card .version-line")).to_contain_text("closed")
     expect(page.locator("#card")).to_contain_text("committed in")
 

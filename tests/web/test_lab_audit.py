@@ -68,6 +68,10 @@ def forms(served: Show) -> list[str]:
         links.lab("start"),
         *(links.lab(name, THREAD) for name in named),
         links.lab("critique", THREAD, item="H1"),
+        links.session(THREAD, "decide"),
+        *(links.lab(name, THREAD) for name in ("dismiss", "remind", "reopen", "cancel")),
+        links.lab("change", THREAD, item="H1", field="claim"),
+        links.lab("change", THREAD, item="H2", operation="KILL"),
         *(links.lab(name, THREAD, message=question.id) for name in ("reply", "acknowledge")),
     ]
 

@@ -113,7 +113,8 @@ def test_boxes_change_the_preview_and_what_is_sent_is_the_preview(tabs: Window, 
     contribute(lab.mailbox)
     page = tabs.open(f"/lab/sessions/{THREAD}/compile")
     contribute(lab.mailbox, "GreenDog")
-    page.get_by_label("Save to").check()
+    expect(page.get_by_label("Save to")).to_be_checked()  # as the latest version was saved
+    page.get_by_label("Notify").check()
     position = page.locator("input[name=position]")
     expect(position).to_have_value(str(len(mail_of(lab.mailbox, THREAD))))
     page.get_by_role("button", name="Publish version").click()
@@ -163,6 +164,7 @@ def test_without_scripts_everything_works(browser: Browser, lab: Show) -> None:
     with Window(browser, lab.base, options) as opened:
         log_in(opened, lab)
         page = opened.open(f"/lab/sessions/{THREAD}/round")
+        page.get_by_text("The same 3 agents as before").click()
         page.get_by_role("button", name="Remove agent 1").click()
         assert page.locator(".agent-row").count() == 2
         page.get_by_label("Focus").fill("The bound")

@@ -13,7 +13,7 @@ from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Workspace
 from brenner.web.lab import compile as persisting
-from brenner.web.lab import messages, start
+from brenner.web.lab import decide, messages, start
 from brenner.web.lab import routes as acting
 from brenner.web.lab.actions import Action, ActionResult
 from brenner.web.lab.cancel import CANCEL_ACTION
@@ -21,7 +21,7 @@ from brenner.web.lab.compile import COMPILE_ACTION, COMPLETE_ACTION
 from brenner.web.lab.routes import ACTIONS
 from brenner.web.request import Page, parse_form, parse_json
 from operator_workspace import SETTINGS
-from session.workspaces import ANN, BEA, THREAD, add, contribute, kickoff, new_workspace
+from session.workspaces import ANN, BEA, THREAD, add, contribute, edit, kickoff, new_workspace
 from web.lab_visits import Meddling, Operator
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Works
         kickoff(here)
         contribute(here, ANN, add("Gradient"))
         compile_thread(here, THREAD, CompileOptions())
-        contribute(here, BEA, add("Clock"), base="v1")
+        contribute(here, BEA, add("Clock"), edit("H99", claim="None"), base="v1")
         to = (here.project.operator,)
         body = "## Question\nHow long?\n"
         here.mailbox.send(Message(THREAD, BEA, to, "QUESTION: How long?", body))
@@ -116,12 +116,16 @@ GOOD: tuple[tuple[Action, Mapping[str, object]], ...] = (
     (messages.ACKNOWLEDGE_ACTION, {"message": 5}),
     (messages.CRITIQUE_ACTION, CRITIQUE),
     (start.NEXT_ROUND_ACTION, ROWS),
+    (decide.DISMISS_ACTION, {"block": "4.2", "reason": "A typo."}),
+    (decide.CHANGE_ACTION, {"item": "H1", "field": "claim", "value": "It acts from afar"}),
     (start.START_ACTION, {**START, "roster": ROSTER}),
 )
 
 
 def test_every_action_is_tried_here() -> None:
-    assert {action.name for action, _ in GOOD} == {action.name for action in ACTIONS}
+    """But the two that need an overdue ACK and a cancellation: see test_lab_decide."""
+    tried = {action.name for action, _ in GOOD} | {"remind", "reopen"}
+    assert tried == {action.name for action in ACTIONS}
 
 
 @pytest.mark.parametrize(("action", "said"), GOOD, ids=lambda each: getattr(each, "name", ""))

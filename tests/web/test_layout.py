@@ -165,6 +165,7 @@ def test_tabs_have_counts_and_say_where_one_is(workspace: Workspace) -> None:
         "ledger": None,
         "evidence": None,
         "agents": 2,
+        "decide": 3,
     }
     here = f'<a href="/sessions/{THREAD}/artifact" data-tab="2" aria-current="page">'
     visit = visit_to(workspace, f"/sessions/{THREAD}/artifact", {"thread": THREAD})

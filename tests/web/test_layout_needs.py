@@ -185,5 +185,5 @@ def test_an_ended_session_offers_to_reopen(workspace: Workspace) -> None:
     compile_thread(workspace, THREAD, CompileOptions(close=True))
     _, page = looked(artifact.page, in_the_lab(workspace))
     actions = page.partition('aria-label="Lab"')[2].partition("</nav>")[0]
-    assert f'href="/lab/sessions/{THREAD}/round">Reopen with a new round</a>' in actions
+    assert f'href="/lab/sessions/{THREAD}/round?reopen=yes">Reopen with a new round</a>' in actions
     assert not re.search("Complete|Cancel|Compile|critique", actions)

@@ -129,7 +129,7 @@ def test_what_is_not_offered_is_searched(opened: Window) -> None:
 
 
 def test_tabs_agents_and_actions_of_the_page(opened: Window) -> None:
-    page = opened.open(f"/sessions/{SECOND}")
+    page = opened.open(f"/sessions/{SECOND}/artifact")
     page.keyboard.press("/")
     dialog = palette(page)
     for word, shown in (("evid", "Evidence"), ("bluel", "BlueLake"), ("who wrote", "Show or hide")):

@@ -391,7 +391,9 @@ class SessionStatus(NamedTuple):
     `references` are those of the latest version, each with its item. `operator` leads the session:
     what is asked of other agents is not asked of the operator. `independent` is the session's
     independent first round, if it has one (R33). `unanswered` are the items that ask for an answer
-    (R28), also after the end.
+    (R28), also after the end. `conflicts` are those of the latest version that no later message has
+    decided. `lacks_third_alternative` is whether there is a version, and no third alternative in it
+    or in the messages after it.
     """
 
     thread_id: str
@@ -420,6 +422,8 @@ class SessionStatus(NamedTuple):
     reopen_command: str = ""
     independent: IndependentRound | None = None
     unanswered: tuple[UnansweredItem, ...] = ()
+    conflicts: tuple[OpenConflict, ...] = ()
+    lacks_third_alternative: bool = False
 
     @property
     def needed_misplaced(self) -> tuple[RefusedBlock, ...]:

@@ -576,6 +576,8 @@ def status_json(status: SessionStatus, now: datetime, deadline: timedelta) -> di
         "refusals": [refused_block_json(each) for each in status.refusals],
         "misplaced": misplaced_json(status.misplaced),
         "unanswered": [each.to_json() for each in status.unanswered],
+        "conflicts": [each._asdict() for each in status.conflicts],
+        "lacks_third_alternative": status.lacks_third_alternative,
         "settled": [settled_ack_json(each) for each in status.settled],
         "cancelled": cancellation_json(status.cancelled) if status.cancelled else None,
         "unread": status.unread,

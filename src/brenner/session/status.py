@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import ITEM_SECTIONS, Item
-from brenner.artifact.state import Blame, BlockOutcome, Change, Entry, State
+from brenner.artifact.state import Blame, BlockOutcome, Change, Conflict, Entry, State
 from brenner.diagnostics.model import ERROR, worst_first
 from brenner.lint.linter import lint
 from brenner.markdown.blocks import parse_blocks
@@ -47,6 +47,7 @@ from brenner.session.misplaced_blocks import without_sent
 from brenner.session.model import (
     ENDED_PHASES,
     OpenAck,
+    OpenConflict,
     OpenCritique,
     OpenMessage,
     Participant,
@@ -286,7 +287,26 @@ def compute_status(
         late_misplaced=tuple(each for each in misplaced if each.message_id in late),
         independent=independent,
         unanswered=find_unanswered(history, thread, merged.state),
+        conflicts=tuple(
+            OpenConflict(each.item_id, each.field)
+            for each in undecided_conflicts(history, merged.state)
+        ),
+        lacks_third_alternative=bool(history.versions)
+        and not has_third_alternative(merged.state.artifact),
     )
+
+
+def undecided_conflicts(history: VersionHistory, state: State) -> tuple[Conflict, ...]:
+    """Return the conflicts of the latest version that are still open in `state`.
+
+    `state` contains all unread messages. A conflict that arises in them has no version yet, and
+    only an edit of a later base can decide it.
+    """
+    published = history.state.conflicts
+    if not published:
+        return ()
+    left = {(each.item_id, each.path) for each in state.conflicts}
+    return tuple(each for each in published if (each.item_id, each.path) in left)
 
 
 def may_ask(artifact: Artifact) -> bool:

@@ -195,7 +195,7 @@ class Attention(NamedTuple):
 
 
 # Kinds that a complete session does not show: nobody has to do anything about them any more
-_SETTLED_BY_THE_END = ("refused", "unanswered")
+_SETTLED_BY_THE_END = ("refused", "unanswered", "conflict", "third_alternative")
 
 
 def attention(status: SessionStatus, now: datetime, deadline: timedelta) -> tuple[Attention, ...]:
@@ -233,6 +233,11 @@ def attention(status: SessionStatus, now: datetime, deadline: timedelta) -> tupl
             tuple(dict.fromkeys(each.message_id for each in status.unanswered)),
             tuple(dict.fromkeys(each.item for each in status.unanswered)),
         ),
+        Attention(
+            "conflict",
+            _conflicts_text(status),
+            items=tuple(dict.fromkeys(each.item for each in status.conflicts)),
+        ),
         Attention("no_kickoff", _no_kickoff_text(status)),
         Attention("ready", _ready_text(status)),
         Attention("late", _late_text(status)),
@@ -243,6 +248,7 @@ def attention(status: SessionStatus, now: datetime, deadline: timedelta) -> tupl
             _message_ids(status.of_type(CRITIQUE.name)),
             () if status.is_over else tuple(each.item for each in status.critiques),
         ),
+        Attention("third_alternative", _third_alternative_text(status)),
     )
     settled = _SETTLED_BY_THE_END if status.is_over else ()
     return tuple(each for each in candidates if each.text and each.kind not in settled)
@@ -341,6 +347,25 @@ def _unanswered_text(status: SessionStatus) -> str:
     names = _join_names(dict.fromkeys(each.agent or status.operator for each in found))
     it = "it" if len(found) == 1 else "them"
     return f"{'; '.join(facts)}: waiting for an answer from {names}, or you can dismiss {it}"
+
+
+def _conflicts_text(status: SessionStatus) -> str:
+    found = status.conflicts
+    if not found:
+        return ""
+    names = _join_names(f"{each.item} {each.field}" for each in found)
+    which = "one value" if len(found) == 1 else "a value for each"
+    are = "is" if len(found) == 1 else "are"
+    return (
+        f"{plural(len(found), 'conflict')} {are} open: {names}. Choose {which}, or ask the authors"
+    )
+
+
+def _third_alternative_text(status: SessionStatus) -> str:
+    """Return what is missing between rounds: before that, a delta may still bring it."""
+    if not status.lacks_third_alternative or status.phase is not Phase.IN_CRITIQUE:
+        return ""
+    return "No hypothesis is a third alternative: ask for one in the next round"
 
 
 def _no_kickoff_text(status: SessionStatus) -> str:

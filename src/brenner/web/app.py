@@ -50,6 +50,7 @@ from brenner.web.responses import (
 from brenner.web.sessions import MailCursor, SessionRepository, StoreOutage
 from brenner.web.views import (
     artifact,
+    decide,
     evidence_pack,
     exports,
     genealogy,
@@ -332,6 +333,7 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         f"{_SESSION}/evidence": artifact.evidence_page,
         f"{_SESSION}/excerpts": evidence_pack.session_page,
         f"{_SESSION}/agents": project.agents_page,
+        f"{_SESSION}/decide": decide.page,
         f"{_SESSION}/search": search.search_page,
         f"{_SESSION}/palette": palette.page,
         f"{_SESSION}/runs/{{run}}/{{log}}": runs.log_page,

@@ -42,6 +42,7 @@ from brenner.session.status_text import (
 from brenner.text import joined, thread_argument
 from brenner.web import links
 from brenner.web.agent_marks import names_by_appearance
+from brenner.web.decisions import open_decisions
 from brenner.web.messages import thread_address
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def attention_document(session: Session, context: RequestContext) -> dict[str, o
             {
                 "kind": each.kind,
                 "text": each.text,
-                "link": _attention_link(session, each),
+                "link": _attention_link(session, each, context),
                 "is_pressing": each.kind in _URGENT_KINDS,
             }
             for each in found
@@ -140,13 +141,19 @@ _LISTS: Mapping[str, tuple[str, dict[str, str], str]] = MappingProxyType(
         "refused": ("ledger", {"outcome": "refused"}, ""),
         "misplaced": ("ledger", {}, "#misplaced"),
         "overdue": ("agents", {}, ""),
+        "conflict": ("artifact", {}, "#conflicts"),
+        "third_alternative": ("artifact", {}, ""),
     }
 )
+# What only the operator decides; guests see where it is
+_DECIDED = ("conflict", "third_alternative")
 
 
-def _attention_link(session: Session, each: Attention) -> str:
+def _attention_link(session: Session, each: Attention, context: RequestContext) -> str:
     """Return the page that shows it: the one message or item, or the list of them."""
     thread_id = session.thread_id
+    if each.kind in _DECIDED and context.guest_of is None:
+        return links.session(thread_id, "decide") + f"#{each.kind}"
     if each.kind in _LISTS:
         tab, query, fragment = _LISTS[each.kind]
         return links.session(thread_id, tab, **query) + fragment
@@ -196,12 +203,16 @@ def _step_pages(session: Session, step: NextStep) -> Iterator[tuple[str, str]]:
 def _step_forms(session: Session, step: NextStep) -> Iterator[tuple[str, str]]:
     """Yield the lab forms that do the step, best one first."""
     thread_id = session.thread_id
+    if session.status.cancelled:
+        yield links.lab("reopen", thread_id), "Reopen"
+        return
     if step.does == "acknowledge":
         yield links.lab("reply", thread_id, message=step.message_id), "Reply"
         yield links.lab("acknowledge", thread_id, message=step.message_id), "Acknowledge"
     for does in (step.does, step.or_does):
         if does is not None and does in _FORM_LABELS:
-            yield links.lab(does, thread_id), _FORM_LABELS[does]
+            reopen = "yes" if session.status.is_over else None
+            yield links.lab(does, thread_id, reopen=reopen), _FORM_LABELS[does]
 
 
 # By action
@@ -305,7 +316,7 @@ def session_document(context: RequestContext) -> Document:
         "operator": project.operator,
         "appearance": list(session.cached(names_by_appearance)),
         "stands": _phase_line(status),
-        "tabs": _tabs(session),
+        "tabs": [*_tabs(session), *_decide_tab(session, context)],
         "rail": session.cached(rail),
         "card": _card_document(session),
         "turns": _turns(status, context),
@@ -376,6 +387,12 @@ def _tabs(session: Session) -> list[Mapping[str, object]]:
         "agents": len(status.participants),
     }
     return [_tab(session.thread_id, name, counts.get(name)) for name in links.TABS]
+
+
+def _decide_tab(session: Session, context: RequestContext) -> Iterator[Mapping[str, object]]:
+    """Yield the tab of the decisions, with their number. Guests have none."""
+    if context.guest_of is None:
+        yield _tab(session.thread_id, "decide", open_decisions(session, context).total)
 
 
 def _tab(thread_id: str, name: str, count: int | None) -> Mapping[str, object]:

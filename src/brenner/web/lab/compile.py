@@ -15,7 +15,7 @@ from brenner.artifact.diff import describe_block, describe_outcome, summary
 from brenner.artifact.state import BlockOutcome
 from brenner.diagnostics.codes.publishing import ARTIFACT_FILE_EDITED, FILE_OVERTAKEN
 from brenner.diagnostics.codes.sessions import NO_CONCLUSION
-from brenner.diagnostics.model import BrennerError, Diagnostic, worst_first
+from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, worst_first
 from brenner.persist.git import persistence_of
 from brenner.protocol.messages import parse_message_file
 from brenner.services.compile import (
@@ -35,6 +35,7 @@ from brenner.services.versions import PersistPreview, load_latest, persist_lates
 from brenner.text import escape_control, joined, plural, short_commit
 from brenner.web import links
 from brenner.web.lab.actions import Action, ActionResult, is_dry_run, lab_workspace, request_schema
+from brenner.web.layout import attention_document
 from brenner.web.messages import NOT_REPEATED, repeated_blocks
 from brenner.web.request import Page, RequestContext, form_number, is_checked
 from brenner.web.views.versions import changed_items
@@ -224,14 +225,33 @@ def publish_action(name: str, title: str, *, close: bool) -> Action:
 
 
 def publish_form(context: RequestContext, title: str, *, close: bool) -> Page:
+    if not context.form:
+        context = context._replace(form=_first_choices(context))
     document = {
         "thread_id": context.thread_id,
         "closes": close,
         "fields": {name: is_checked(context.form, name) for name in (*_FLAGS, _ANYWAY)}
         | {_CONCLUSION: context.form.get(_CONCLUSION, "")},
         "preview": _preview_document(context, close=close),
+        "open": _left_open(context) if close else [],
     }
     return Page("lab/compile.html", title, document, is_live=False)
+
+
+def _first_choices(context: RequestContext) -> Mapping[str, str]:
+    """Return the boxes that are checked at first: to save as the latest version was saved."""
+    try:
+        session = context.session
+    except RequestError:  # unknown; the preview reports it
+        return {}
+    chosen: dict[str, str] = {}
+    if session.status.version is not None:
+        saved = session.persistence.status
+        chosen |= {"persist": "yes"} if saved in ("Pending", "Persisted") else {}
+        chosen |= {"commit": "yes"} if saved == "Persisted" else {}
+    if context.query.get("reopen") == "yes" and session.status.is_over:
+        chosen["reopen"] = "yes"
+    return chosen
 
 
 def publish_preview(context: RequestContext, title: str, *, close: bool) -> Page:
@@ -255,6 +275,20 @@ def publish(context: RequestContext, title: str, *, close: bool) -> ActionResult
             document={**page.document, "is_undone": True}, status=HTTPStatus.UNPROCESSABLE_ENTITY
         )
     return _publish_result(done)
+
+
+# What completing leaves open: the session's needs, without those that completing itself settles
+_SETTLED_BY_COMPLETING = ("ready", "stopped", "late", "unanswered")
+
+
+def _left_open(context: RequestContext) -> list[dict[str, object]]:
+    """Return what stays open in a session that is completed now, each with its page."""
+    try:
+        found = attention_document(context.session, context)["attention"]
+    except RequestError:
+        return []
+    listed = found if isinstance(found, list) else []
+    return [each for each in listed if each["kind"] not in _SETTLED_BY_COMPLETING]
 
 
 # The preview

@@ -11,6 +11,7 @@ from http import HTTPStatus
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from brenner.diagnostics.codes import evidence as evidence_codes
 from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import messages as messages_codes
 from brenner.diagnostics.codes import sessions as sessions_codes
@@ -182,8 +183,9 @@ def known_names(workspace: Workspace) -> list[str]:
     return [name for name in names if name != workspace.project.operator]
 
 
-AGENTS, QUESTION, CONTEXT, EXCERPT, SECTIONS, THREAD, REGISTER, TITLE = (
+AGENTS, QUESTION, CONTEXT, EXCERPT, SECTIONS, THREAD, REGISTER, TITLE, EVIDENCE = (
     *("agents", "question", "context", "excerpt", "sections", "thread_id", "register", "title"),
+    "evidence",
 )
 _DIGEST, _DIGEST_OF = "seen", "seen_of"
 # The field of each code. Other faults are shown only at the head of the form.
@@ -209,6 +211,7 @@ _FIELD_OF_CODE: Mapping[str, str] = MappingProxyType(
                 sessions_codes.UNKNOWN_SECTION_NUMBER,
                 sessions_codes.NO_SOURCE_TEXT,
             ),
+            EVIDENCE: (evidence_codes.UNKNOWN_EVIDENCE, evidence_codes.NO_EVIDENCE_PACK),
             REGISTER: (sessions_codes.RECIPIENTS_NOT_REGISTERED,),
             THREAD: (
                 *(messages_codes.INVALID_BEAD_ID, messages_codes.INVALID_RS_THREAD_ID),
@@ -225,7 +228,7 @@ _FIELD_OF_CODE: Mapping[str, str] = MappingProxyType(
 # The fields beside which the form shows faults
 _FAULT_FIELDS = (
     *(QUESTION, CONTEXT, AGENTS, EXCERPT, SECTIONS, THREAD, REGISTER, TITLE),
-    *("hypotheses", "constraints", "outputs", "focus"),
+    *("hypotheses", "constraints", "outputs", "focus", "evidence"),
 )
 
 
@@ -514,6 +517,7 @@ def _form_page(
         **roster_document(lab_workspace(context), typed),
         **({"thread_id": context.thread_id} if "thread" in context.parameters else {}),
         "source_text": context.site.workspace.project.source_text,
+        "evidence_pack": context.site.workspace.project.evidence_pack,
         "focus": focus,
         "violations": [],
         "partly": None,

@@ -18,6 +18,7 @@ from brenner.named_tuple import NamedTuple
 from brenner.protocol.message_types import (
     ACK_STATUSES,
     CRITIQUE,
+    QUESTION,
     SEVERITIES,
     SectionRule,
     wants_ack,
@@ -40,6 +41,7 @@ from brenner.services.send import (
 )
 from brenner.text import escape_control, joined, plural
 from brenner.web import links
+from brenner.web.decisions import question_about
 from brenner.web.lab.actions import (
     Action,
     ActionResult,
@@ -48,7 +50,7 @@ from brenner.web.lab.actions import (
     request_schema,
     send_lab_ack,
 )
-from brenner.web.lab.kickoffs import empty_field
+from brenner.web.lab.kickoffs import empty_field, known_names
 from brenner.web.request import Page, RequestContext, form_values, is_digits
 
 MAX_OFFERED = 60  # names that a form offers; others can be typed
@@ -132,13 +134,13 @@ def preview_page(checked: CheckedDraft) -> Page:
 
 
 def offered_recipients(context: RequestContext, first: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the recipients that a form offers: `first`, then all participants of the session."""
+    """Return the recipients that a form offers: `first`, then participants, then known agents."""
     operator = context.site.workspace.project.operator
     try:
         there = [each.name for each in context.session.status.participants]
     except RequestError:  # a thread that is no session
         there = []
-    names = dict.fromkeys((*first, *there))
+    names = dict.fromkeys((*first, *there, *known_names(context.site.workspace)))
     return tuple(name for name in names if name != operator)[:MAX_OFFERED]
 
 
@@ -174,6 +176,7 @@ def sent_result(context: RequestContext, checked: CheckedDraft, sent: SendResult
         what = f"This message was sent before, as message {stored.id}. Nothing was sent."
     waits = "Each recipient must acknowledge it." if sent.is_new and wants_ack(message) else ""
     document = {
+        "thread_id": context.thread_id,
         "sent": sent.is_new,
         "message": stored_json(stored),
         "violations": list(checked.violations),
@@ -202,6 +205,10 @@ def _reply_form(context: RequestContext, checked: CheckedDraft | None = None) ->
         context, chosen if not typed else _default_recipients(context, original)
     )
     subject = context.form.get("subject", "") if typed else _reply_subject(original)
+    body, asked = context.form.get("body", ""), _question(context)
+    if asked is not None and not typed:
+        chosen, subject, body = asked
+        offered = offered_recipients(context, chosen)
     document = {
         "thread_id": context.thread_id,
         "answered": _message_document(original) | {"body": original.message.body}
@@ -211,7 +218,7 @@ def _reply_form(context: RequestContext, checked: CheckedDraft | None = None) ->
         "chosen": list(chosen),
         "fields": {
             "subject": subject,
-            "body": context.form.get("body", ""),
+            "body": body,
             "ack": context.form.get("ack", ""),
             "more": ", ".join(name for name in chosen if name not in offered),
         },
@@ -223,6 +230,16 @@ def _reply_form(context: RequestContext, checked: CheckedDraft | None = None) ->
     title = f"Reply to message {original.id}" if original else "Write a message"
     status = HTTPStatus.UNPROCESSABLE_ENTITY if checked else HTTPStatus.OK
     return Page("lab/reply.html", title, document, status, is_live=False)
+
+
+def _question(context: RequestContext) -> tuple[tuple[str, ...], str, str] | None:
+    """Return recipients, subject and text of the question that a link asks, about a conflict."""
+    item, field = context.query.get("item"), context.query.get("field")
+    found = question_about(context.session, item, field) if item and field else None
+    if found is None:
+        return None
+    body = f"# {QUESTION.title}\n\n## Question\n{found[1]}\n\n## Urgency\nSoon\n"
+    return found[0], compose_subject(QUESTION.name, f"{item} {field}, which value?"), body
 
 
 def _offers_anyway(context: RequestContext, checked: CheckedDraft | None) -> bool:
@@ -455,6 +472,7 @@ def _acknowledge_result(
     unmarked = [unmarked for _, _, unmarked in sent if unmarked]
     found = [*([error] if error else []), *unmarked]
     document = {
+        "thread_id": context.thread_id,
         "acknowledged": [
             {"id": each, "sent": ack.is_new, "ack": stored_json(ack.stored)}
             for each, ack, _ in sent

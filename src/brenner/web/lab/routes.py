@@ -31,7 +31,7 @@ from brenner.diagnostics.model import (
 from brenner.program_settings import SECRET_HEADER
 from brenner.web import links
 from brenner.web.auth import retry_after, retry_after_header
-from brenner.web.lab import messages, start
+from brenner.web.lab import decide, messages, start
 from brenner.web.lab.actions import (
     DRY_RUN,
     Action,
@@ -42,8 +42,9 @@ from brenner.web.lab.actions import (
     request_faults,
     would_be_refused,
 )
-from brenner.web.lab.cancel import CANCEL_ACTION
+from brenner.web.lab.cancel import CANCEL_ACTION, REOPEN_ACTION
 from brenner.web.lab.compile import COMPILE_ACTION, COMPLETE_ACTION, PERSIST_ACTION
+from brenner.web.layout import session_document, session_or_none
 from brenner.web.request import (
     JSON_TYPE,
     KEY_FIELD,
@@ -74,7 +75,9 @@ ACTIONS = (
         start.NEXT_ROUND_ACTION,
         COMPLETE_ACTION,
         CANCEL_ACTION,
+        REOPEN_ACTION,
     ),
+    *(decide.DISMISS_ACTION, decide.CHANGE_ACTION, decide.REMIND_ACTION),
 )
 
 
@@ -247,6 +250,21 @@ def result_page(context: RequestContext) -> Page:
     done = _keys(context).done(context.parameters["key"])
     title = str(done.document.get("title") or ("Done" if done.is_done else "No changes were made"))
     return Page(done.template, title, result_document(done), is_live=False)
+
+
+def in_session(page: Page, context: RequestContext) -> Page:
+    """Return the page with the head and the tabs of its session, if it has one."""
+    thread_id = context.parameters.get("thread") or page.document.get("thread_id")
+    if not isinstance(thread_id, str) or context.login is None or "session" in page.document:
+        return page
+    there = context._replace(parameters={**context.parameters, "thread": thread_id})
+    try:
+        if session_or_none(there) is None:  # only a file: nothing can be done with it
+            return page
+        session = session_document(there)
+    except BrennerError:  # unknown, or the store is away; the form still has the text
+        return page
+    return page._replace(document={**page.document, "session": session})
 
 
 def result_redirect(context: RequestContext) -> Redirect:
@@ -490,6 +508,8 @@ class LabEndpoints:
             return JSONResponse(result_document(result), result_status(result))
         if isinstance(result, Page) and _is_script(request):
             return JSONResponse(result.document, result.status)
+        if isinstance(result, Page) and _HTMX not in request.headers and not wants_json(request):
+            result = in_session(result, context)
         response = to_response(result, request, context)
         if isinstance(result, Page):
             response.headers.update(retry_after_header(result.document.get("wait")))

@@ -48,7 +48,7 @@ _ROUTE = "POST /lab/start"
 _SOURCE = "the request"
 _JSON_TEXTS = (
     *("question", "context", "title", "excerpt", "sections", "hypotheses", "constraints"),
-    *("outputs", "thread_id", "bead", "preset"),
+    *("outputs", "thread_id", "bead", "preset", "evidence"),
 )
 _KEY_TYPES: Mapping[str, str] = MappingProxyType(
     {
@@ -58,6 +58,7 @@ _KEY_TYPES: Mapping[str, str] = MappingProxyType(
     }
 )
 _KNOWN_KEYS = (*(key for key in _KEY_TYPES if key != CSRF_FIELD), "roster")
+_EVIDENCE = "evidence"
 _REQUIRED = MappingProxyType(
     {
         "question": "one sentence, specific enough to be answered",
@@ -117,9 +118,15 @@ def _start_options(
         hypotheses=texts["hypotheses"],
         constraints=texts["constraints"],
         outputs=texts["outputs"],
+        evidence=_anchors(texts[_EVIDENCE]),
         thread_id=texts["thread_id"] or None,
         today=context.now.date(),
     )
+
+
+def _anchors(text: str) -> tuple[str, ...]:
+    """Return the anchors of the evidence pack in a field, with spaces or commas between them."""
+    return tuple(dict.fromkeys(text.replace(",", " ").split()))
 
 
 def _json_faults(given: Mapping[str, object]) -> Iterator[Diagnostic]:
@@ -170,7 +177,7 @@ def _started_page(started: Started) -> Page:
 
 _START_TEXTS = (
     *("question", "context", "title", "excerpt", "sections"),
-    *("hypotheses", "constraints", "outputs", "thread_id"),
+    *("hypotheses", "constraints", "outputs", "thread_id", _EVIDENCE),
 )
 _REGISTER, _INDEPENDENT = "register", "independent"
 
@@ -223,10 +230,12 @@ START_ACTION = Action(
 # Starting the next round
 
 
-_ROUND_TEXTS = ("focus", "question", "title", "excerpt", "sections", "constraints", "outputs")
+_ROUND_TEXTS = (
+    *("focus", "question", "title", "excerpt", "sections", "constraints", "outputs", _EVIDENCE),
+)
 _ROUND_FLAGS = ("register", "reopen")
 _BASE = "base"
-_FOCUS = "focus"
+_FOCUS, _REOPEN = "focus", "reopen"
 _LONGEST_FOCUS = 300  # characters in a link to the form
 
 
@@ -236,8 +245,14 @@ def _new_round_form(context: RequestContext) -> KickoffForm:
     roster, asked, _ = earlier_kickoffs(load_status(workspace, context.thread_id).messages)
     resolved = round_roster(workspace, roster, asked, RosterRequest())
     texts = dict.fromkeys((*_ROUND_TEXTS, *_ROUND_FLAGS), "")
+    texts[_REOPEN] = "yes" if _is_reopened(context) else ""
     texts[_FOCUS] = context.query.get(_FOCUS, "")[:_LONGEST_FOCUS]
     return KickoffForm(texts).with_roster(resolved)
+
+
+def _is_reopened(context: RequestContext) -> bool:
+    """Return whether the link to the form reopens a session that has ended."""
+    return context.query.get(_REOPEN) == "yes" and context.session.status.is_over
 
 
 def _start_round(context: RequestContext, typed: KickoffForm, dry_run: bool) -> Started:
@@ -252,6 +267,7 @@ def _start_round(context: RequestContext, typed: KickoffForm, dry_run: bool) -> 
         sections=texts["sections"].strip() or None,
         constraints=texts["constraints"],
         outputs=texts["outputs"],
+        evidence=_anchors(texts[_EVIDENCE]),
         dry_run=dry_run,
         reopen=bool(texts["reopen"]),
         register=bool(texts["register"]),

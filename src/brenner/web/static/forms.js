@@ -101,6 +101,33 @@
     failed("the server does not respond. Your text is still here.");
   });
 
+  // A field loses its error when its input is fixed: at once if no preview can tell, else as soon as
+  // the preview has no error for it.
+  function clear(field) {
+    field.classList.remove("wrong");
+    for (const each of field.querySelectorAll("[aria-invalid]")) each.removeAttribute("aria-invalid");
+    for (const each of field.querySelectorAll(":scope > .faults, :scope > [id$='-faults']")) each.replaceChildren();
+  }
+
+  const named = (field) => [field, ...field.querySelectorAll("[name]")].flatMap((each) => [each.id, each.name]);
+
+  document.addEventListener("input", (event) => {
+    const form = event.target.closest("form.lab");
+    const field = event.target.closest(".field.wrong");
+    if (field && form && !form.hasAttribute("hx-post") && event.target.value.trim()) clear(field);
+  });
+  document.addEventListener("htmx:after:swap", () => {
+    const form = document.querySelector("form.lab[hx-post]");
+    const preview = document.getElementById("preview");
+    if (!form || !preview || isFailed) return;
+    const wrong = [...preview.querySelectorAll("#preview-faults a")].map((each) => each.hash.slice(1));
+    if (preview.querySelector("#preview-faults li:not(:has(a))")) return; // of no field, or of several
+    for (const field of form.querySelectorAll(".field.wrong")) {
+      if (!named(field).some((name) => name && wrong.includes(name))) clear(field);
+    }
+    if (!wrong.length) document.getElementById("faults")?.remove();
+  });
+
   document.addEventListener("brenner:connected", () => {
     for (const place of document.querySelectorAll("form.lab .held")) {
       if (place.textContent === AWAY) held(place.closest("form"), BACK, false);

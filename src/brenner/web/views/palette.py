@@ -32,9 +32,13 @@ def page(context: RequestContext) -> PageResult:
     """Return all entries, grouped by kind."""
     thread_id = context.parameters.get("thread")
     session = session_or_none(context) if thread_id else None
+    is_guest = context.guest_of is not None
     groups = (
         ("Actions", _actions(context, session)),
-        ("Pages of this session", _tabs(thread_id) if thread_id else ()),
+        (
+            "Pages of this session",
+            _tabs(thread_id, is_guest=is_guest) if thread_id else (),
+        ),
         ("Pages", _pages(context)),
         ("Items of this session", _items(context, [thread_id] if thread_id else [])),
         ("Sessions", _sessions(context)),
@@ -109,11 +113,13 @@ _COMMITTED = "Persisted"
 # Pages
 
 
-def _tabs(thread_id: str) -> Iterator[Entry]:
+def _tabs(thread_id: str, *, is_guest: bool) -> Iterator[Entry]:
     for number, tab in enumerate(links.TABS):
         link = links.session(thread_id, tab if number else "")
         yield Entry(tab.capitalize(), link, key=str(number + 1))
     yield Entry("Cited sources", links.session(thread_id, "excerpts"))
+    if not is_guest:
+        yield Entry("Decide", links.session(thread_id, "decide"), key=str(len(links.TABS) + 1))
     yield Entry("Search this session", links.search(None, None, thread_id))
 
 
