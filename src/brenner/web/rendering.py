@@ -385,6 +385,7 @@ def assets() -> Mapping[str, ResponseBody]:
     return found
 
 
+DRAFT_LINKS = links.DraftLinks()
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -426,6 +427,7 @@ def render_html(page: Page, context: RequestContext) -> str:
         path=context.path,
         asked=context.query,
         now=context.now,
+        links=DRAFT_LINKS if page.document.get("draft") else links,
     )
 
 

@@ -33,7 +33,7 @@ from brenner.artifact.model import (
     total_score,
 )
 from brenner.artifact.next_test import NextTests, RankedTest, next_tests
-from brenner.artifact.state import Change, State
+from brenner.artifact.state import Blame, Change, State
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.model import RequestError
 from brenner.lint.linter import LintReport, lint
@@ -63,6 +63,15 @@ from brenner.session.genealogy import SECTION_LABELS, Direction, relation_text
 from brenner.text import cut, thread_argument
 from brenner.web import links
 from brenner.web.compare import version_before
+from brenner.web.draft import (
+    draft_document,
+    is_requested,
+    shown_draft,
+    source_documents,
+    sources_after,
+    unpublished_outcomes,
+    working_draft,
+)
 from brenner.web.items import (
     VersionAnnotations,
     conflicts_by_item,
@@ -81,7 +90,7 @@ from brenner.web.rendering import (
     requested_page,
     session_page_links,
 )
-from brenner.web.request import Document, Page, PageResult, RequestContext
+from brenner.web.request import Document, Page, PageResult, Redirect, RequestContext
 from brenner.web.views.genealogy import item_picture
 from brenner.web.views.resemblance import resembling_killed
 
@@ -99,12 +108,13 @@ _MAX_FINDINGS, _MAX_CONFLICTS = 50, 50
 
 
 class ShownVersion(NamedTuple):
-    """The version that a page shows, with its annotations and lint report."""
+    """The version that a page shows, or the working draft, with its annotations and lint report."""
 
     loaded: LoadedVersion
     latest: int | None
     annotations: VersionAnnotations
     report: LintReport
+    is_draft: bool = False
 
     @property
     def artifact(self) -> Artifact:
@@ -113,25 +123,40 @@ class ShownVersion(NamedTuple):
     @property
     def is_latest(self) -> bool:
         """Whether the mail has no later version."""
-        return self.latest in (None, self.loaded.number)
+        return self.is_draft or self.latest in (None, self.loaded.number)
+
+    @property
+    def number(self) -> int | None:
+        """The number of the version; of the working draft, the one that it would get."""
+        return self.artifact.metadata.version if self.is_draft else self.loaded.number
 
 
 def page(context: RequestContext) -> PageResult:
-    """Return the artifact page. Before the first version it shows what has arrived."""
+    """Return the artifact page. Before the first version it shows the working draft."""
     version = shown_version(context)
     if version is None:
         return Page(TEMPLATE, "Artifact", _document_before_first(context))
+    if version.is_draft:
+        arrived = {} if version.latest else _document_before_first(context)
+        return Page(TEMPLATE, "Working draft", {**arrived, **_document(context, version)})
     number = version.loaded.number
     title = f"Artifact v{number}" if number is not None else "Artifact"
     return Page(TEMPLATE, title, _document(context, version))
 
 
-def shown_version(context: RequestContext) -> ShownVersion | None:
-    """Return the requested version, None before the first. Raise RequestError if unknown."""
+def shown_version(
+    context: RequestContext, *, is_published_only: bool = False
+) -> ShownVersion | None:
+    """Return the requested version or the working draft, None before the first delta.
+
+    Raise RequestError if the version is unknown.
+    """
     session, query = session_or_none(context), context.query_number("version")
+    if is_requested(context) and (draft := _draft_version(context, session)):
+        return draft
     loaded = _load(context, session, query)
     if loaded is None:
-        return None
+        return None if is_published_only else _draft_version(context, session)
     latest = session.history.number if session and session.history.versions else None
     is_latest = latest in (None, loaded.number)
     report = session.lint if session and is_latest and loaded.source == "mail" else None
@@ -147,6 +172,28 @@ def shown_version(context: RequestContext) -> ShownVersion | None:
         findings_by_item(report.violations),
     )
     return ShownVersion(loaded, latest, annotations, report)
+
+
+def _draft_version(context: RequestContext, session: Session | None) -> ShownVersion | None:
+    """Return the working draft, or None if there is nothing to publish."""
+    state = working_draft(session)
+    if state is None or session is None:
+        return None
+    project = context.site.workspace.project
+    report = lint(
+        state.artifact, source=load_readable_source_text(project), pack=readable_pack(project)
+    )
+    annotations = VersionAnnotations(
+        context.thread_id,
+        None,
+        state.blame,
+        conflicts_by_item(state.conflicts),
+        findings_by_item(report.violations),
+        published=session.history.number,
+    )
+    latest = session.history.number if session.history.versions else None
+    loaded = LoadedVersion(context.thread_id, None, state.artifact, "", "mail", state=state)
+    return ShownVersion(loaded, latest, annotations, report, is_draft=True)
 
 
 def _load(
@@ -171,6 +218,7 @@ def _document_before_first(context: RequestContext) -> Document:
     status = context.session.status
     return {
         "session": session_document(context),
+        **draft_document(context, context.session, is_shown=False),
         "thread_id": context.thread_id,
         "version": None,
         "messages": status.position,
@@ -188,13 +236,18 @@ def _document_before_first(context: RequestContext) -> Document:
 
 
 def whole_document(context: RequestContext) -> Document:
-    """Return the document of the page with all items, however many there are."""
-    version = shown_version(context)
+    """Return the document of a version with all items, however many there are."""
+    version = shown_version(_without_draft(context), is_published_only=True)
     return (
         _document_before_first(context)
         if version is None
         else _document(context, version, is_whole=True)
     )
+
+
+def _without_draft(context: RequestContext) -> RequestContext:
+    query = {name: value for name, value in context.query.items() if name != "draft"}
+    return context._replace(query=query)
 
 
 def _document(
@@ -212,14 +265,16 @@ def _document(
         _section_document(context, version._replace(annotations=annotations), layout, found, some)
         for layout, found, some in sections
     ]
-    previous = _previous_version(context, version)
+    previous = version.latest if version.is_draft else _previous_version(context, version)
+    session = session_or_none(context)
     return {
         "session": session_document(context),
+        **draft_document(context, session, is_shown=version.is_draft),
         **version_document(version),
         "compiled_at": metadata.compiled_at,
         "compiled_by": metadata.compiled_by,
         "status": metadata.status,
-        "previous": previous,
+        "previous": None if version.is_draft else previous,
         "provenance": context.query.get("provenance") == "1",
         "section": _requested_section(context),
         "notes": [each.to_json() for each in loaded.notes],
@@ -233,7 +288,7 @@ def _document(
             :_MAX_CONFLICTS
         ],
         "sections": shown,
-        "outline": [_outline(each, loaded.number if previous else None) for each in shown],
+        "outline": [_outline(each, version.number if previous else None) for each in shown],
         "addresses": item_addresses(context, annotations, items, known, on_page),
     }
 
@@ -345,7 +400,7 @@ def _section_document(
 ) -> Document:
     section = layout.section
     columns = _columns(version.artifact, items) if is_table(section) else []
-    query = {"section": section.id, "version": version.annotations.version}
+    query = {"section": section.id, **version.annotations.query}
     is_whole = _requested_section(context) is None
     everything = section_items(version.artifact, layout)
     active = sum(item.is_active for item in everything)
@@ -381,11 +436,9 @@ def item_address(version: ShownVersion, item_id: str) -> str:
             is_whole = _fits_on_page(version.artifact) or ids.index(item_id) < _MAX_OF_SECTION
             number = ids.index(item_id) // _MAX_ON_PAGE + 1
             query = {} if is_whole else {"section": layout.section.id, "page": number}
-            query["version"] = version.annotations.version
+            query |= version.annotations.query
             return f"{links.session(version.annotations.thread_id, 'artifact', **query)}#{item_id}"
-    return links.session(
-        version.annotations.thread_id, "artifact", version=version.annotations.version
-    )
+    return links.session(version.annotations.thread_id, "artifact", **version.annotations.query)
 
 
 # The page of one item: its fields, their history, and what mentions it
@@ -395,8 +448,13 @@ _MAX_MENTIONS, _MAX_CRITIQUES, _MAX_REFERENCES, _MAX_CHANGES = 50, 20, 50, 100
 
 
 def item_page(context: RequestContext) -> PageResult:
-    """Return the page of one item. Raise RequestError with the closest ID if it does not exist."""
-    version = shown_version(context)
+    """Return the page of one item. Raise RequestError with the closest ID if it does not exist.
+
+    An item that no version contains is shown in the working draft.
+    """
+    version, session = shown_version(context), session_or_none(context)
+    if _is_only_in_draft(context, version, session):
+        return Redirect(links.item(context.thread_id, context.parameters["item"], draft=1))
     if version is None:
         path = cross_reference(context.thread_id).artifact_path
         raise RequestError(NO_VERSION_YET.at(thread_id=context.thread_id, path=path))
@@ -406,9 +464,9 @@ def item_page(context: RequestContext) -> PageResult:
         context, version.annotations, (change for each in last for change in each.history())
     )
     mentions = list(_mentions(version, item))
-    session = session_or_none(context)
     document = {
         "session": session_document(context),
+        **draft_document(context, session, is_shown=version.is_draft),
         **version_document(version),
         "item": item_json(annotations, section, item),
         "history": list(_history(annotations, section, item)),
@@ -425,6 +483,15 @@ def item_page(context: RequestContext) -> PageResult:
         "resembles": resembling_killed(context, section, item),
     }
     return Page("pages/item.html", f"{item.id} {item.title}", document)
+
+
+def _is_only_in_draft(
+    context: RequestContext, version: ShownVersion | None, session: Session | None
+) -> bool:
+    state, wanted = working_draft(session), context.parameters["item"]
+    if state is None or version is None or version.is_draft or "version" in context.query:
+        return False
+    return wanted in item_ids(state.artifact) and wanted not in item_ids(version.artifact)
 
 
 def _find_item(version: ShownVersion, wanted: str) -> tuple[Section, Item]:
@@ -558,21 +625,38 @@ _KINDS: Mapping[Section, str] = MappingProxyType(
 
 
 def evidence_page(context: RequestContext) -> PageResult:
-    """Return the evidence matrix of the latest or the requested version."""
+    """Return the evidence matrix of the latest or the requested version, or the working draft."""
     session = context.session
     number = context.query_number("version")
+    draft = shown_draft(context, session)
     loaded = session.latest if number is None else session.version(number)
     document: dict[str, object] = {
         "session": session_document(context),
+        **draft_document(context, session, is_shown=draft is not None),
         "thread_id": session.thread_id,
-        "version": loaded.number if loaded else None,
+        "version": loaded.number if loaded and not draft else None,
     }
-    if loaded:
-        matrix = evidence_matrix(loaded.artifact)
-        document |= _evidence(context, _most_telling_first(matrix), {"version": number})
-        document["cites_evidence"] = bool(items_citing(loaded.artifact))
+    artifact = draft.artifact if draft else loaded.artifact if loaded else None
+    if artifact:
+        matrix = evidence_matrix(artifact)
+        query = {"version": number, "draft": 1 if draft else None}
+        document |= _evidence(context, _most_telling_first(matrix), query)
+        document["cites_evidence"] = bool(items_citing(artifact))
         document["next_tests"] = _next_tests(next_tests(matrix))
+    if draft:
+        _mark_unpublished(document, draft.blame, session.history.number)
     return Page("pages/evidence.html", "Evidence", document)
+
+
+def _mark_unpublished(document: dict[str, Any], blame: Blame, version: int) -> None:
+    """Add to hypotheses, columns and cells what of them no version contains, and its sources."""
+    for each in (*document["hypotheses"], *document["columns"]):
+        each["unpublished"] = source_documents(sources_after(blame, each["id"], version))
+    names = [each["id"] for each in document["hypotheses"]]
+    for column in document["columns"]:
+        new = unpublished_outcomes(blame, column["id"], version)
+        for name, cell in zip(names, column["cells"], strict=True):
+            cell["published"] = name not in new
 
 
 def _most_telling_first(found: EvidenceMatrix) -> EvidenceMatrix:
@@ -624,17 +708,18 @@ def _evidence(
     }
 
 
-def _hypothesis(item: Item) -> Document:
+def _hypothesis(item: Item) -> dict[str, object]:
     killed = item.killed
     return {
         "id": item.id,
         "name": cut(item.title, _MAX_TITLE),
         "third_alternative": item.fields.get("third_alternative") is True,
         "killed": killed._asdict() if killed else None,
+        "unpublished": [],
     }
 
 
-def _column(column: EvidenceColumn, found: EvidenceMatrix, rows: ListPage) -> Document:
+def _column(column: EvidenceColumn, found: EvidenceMatrix, rows: ListPage) -> dict[str, object]:
     """Return a column with the cells of this page. Letters are those of all cells."""
     item = column.item
     return {
@@ -649,9 +734,11 @@ def _column(column: EvidenceColumn, found: EvidenceMatrix, rows: ListPage) -> Do
                 "outcome": cut(cell.outcome, _MAX_OUTCOME),
                 "letter": cell.letter or None,
                 "declared": cell.is_key,
+                "published": True,
             }
             for cell in rows.slice(column.cells)
         ],
+        "unpublished": [],
         "declares_outcomes": column.has_declared_outcomes,
         "separates": _separates(column, found),
         "groups": {
