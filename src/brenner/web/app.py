@@ -53,6 +53,7 @@ from brenner.web.views import (
     evidence_pack,
     exports,
     genealogy,
+    news,
     overview,
     palette,
     project,
@@ -332,6 +333,7 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         f"{_SESSION}/evidence": artifact.evidence_page,
         f"{_SESSION}/excerpts": evidence_pack.session_page,
         f"{_SESSION}/agents": project.agents_page,
+        f"{_SESSION}/news": news.page,
         f"{_SESSION}/search": search.search_page,
         f"{_SESSION}/palette": palette.page,
         f"{_SESSION}/runs/{{run}}/{{log}}": runs.log_page,
@@ -339,7 +341,7 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
     }
 )
 # Pages that depend on cookies; all others are the same for all readers
-PERSONAL: frozenset[PageFunction] = frozenset({versions.page, versions.diff_page})
+PERSONAL: frozenset[PageFunction] = frozenset({versions.page, versions.diff_page, news.page})
 
 
 def routes(site: Site) -> list[BaseRoute]:

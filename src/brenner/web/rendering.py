@@ -355,7 +355,7 @@ _STYLE = (
     "find",
     "print",
 )
-_SCRIPTS = ("theme", "page", "live", "keys", "palette", "forms")
+_SCRIPTS = ("theme", "page", "live", "news", "keys", "palette", "forms")
 _HTMX = "vendor/htmx-4.0.0.min.js"
 _DIGEST_DIGITS = 16
 
