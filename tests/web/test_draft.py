@@ -87,13 +87,13 @@ def test_links_keep_the_draft(workspace: Workspace) -> None:
 
 
 def test_a_removed_value_and_a_kill(workspace: Workspace) -> None:
-    gone = block("EDIT", "predictions_table", "P1", predictions={"H1": None})
     killed = block("KILL", "hypothesis_slate", "H1", reason="Nothing follows")
+    gone = block("EDIT", "hypothesis_slate", "H3", anchors=["§2"], replace=True)
     contribute(workspace, BEA, gone, killed, base="v2")
     document, page = shown(workspace, draft="1")
-    [removed] = items(document)["P1"]["removed"]
-    assert (removed["agent"], removed["key"], removed["replaced"]) == (BEA, "H1", "falls")
-    assert "which was <del>falls</del>" in page
+    [removed] = items(document)["H3"]["removed"]
+    assert (removed["agent"], removed["key"]) == (BEA, "§1")
+    assert "removed Anchors §1 in" in page
     assert items(document)["H1"]["killed"]["entry"]["published"] is False
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brenner.artifact.diff import describe_block
-from brenner.artifact.evidence import OUTCOME_FIELDS
 from brenner.artifact.state import BlockOutcome
 from brenner.diagnostics.model import ERROR, worst_first
+from brenner.protocol.delta.schema import OUTCOME_FIELDS
 from brenner.web import links
 
 if TYPE_CHECKING:

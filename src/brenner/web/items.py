@@ -70,7 +70,7 @@ class VersionAnnotations(NamedTuple):
     @property
     def query(self) -> dict[str, object]:
         """The query of pages of this version."""
-        return {"version": self.version} | ({"draft": 1} if self.published is not None else {})
+        return {"version": self.version, "draft": None if self.published is None else 1}
 
     def link(self, item_id: str) -> str:
         """Return the permanent address of an item, in this version."""
@@ -122,7 +122,7 @@ def _removed(
     """Yield the values that the working draft no longer has."""
     for row in rows:
         if row.value is None and not annotations.has_published(row.change):
-            yield _entry(annotations, row) | {"field": field_label(section.id, row.path[:1])}
+            yield {**_entry(annotations, row), "field": field_label(section.id, row.path[:1])}
 
 
 def _heading_field(section: Section) -> str:
