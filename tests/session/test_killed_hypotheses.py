@@ -174,9 +174,22 @@ def test_one_that_is_killed_and_added_in_the_same_version(place: Referring) -> N
     place.start(SECOND)
     place.send(SECOND, add("Morphogen gradient", claim=IDEA))
     place.compile(SECOND)
-    place.send(SECOND, kill("H3"), again())
+    place.send(SECOND, kill("H3"))
+    place.send(SECOND, again())
     [found] = [each for each in place.compile(SECOND).notes if each.code is RESEMBLES_KILLED]
     assert (found.item, f"`{SECOND} H3`" in found.message) == ("H4", True)
+
+
+def test_one_that_its_own_message_replaces(place: Referring) -> None:
+    """Its author knows what it kills."""
+    place.start(SECOND)
+    place.send(SECOND, add("Morphogen gradient", claim=IDEA))
+    place.compile(SECOND)
+    assert not checked(place, SECOND, kill("H3"), again())
+    own = {**again(), "local_id": "mine"}
+    assert not checked(place, SECOND, kill("H3"), own, kill("@mine"))
+    place.send(SECOND, kill("H3"), again())
+    assert not [each for each in place.compile(SECOND).notes if each.code is RESEMBLES_KILLED]
 
 
 def test_without_the_package_words_alone_decide(

@@ -57,7 +57,7 @@ def test_one_reads_while_the_other_compiles(
     served: Show, windows: tuple[Window, Window], browser: Browser
 ) -> None:
     """Mail and the version appear; what is open stays open, and the focus where it is."""
-    reader = windows[1].open(links.session(THREAD))
+    reader = windows[1].open(links.session(THREAD, "artifact"))
     is_live(reader)
     note = reader.locator("#note-H2-claim")
     note.locator("summary").tap()

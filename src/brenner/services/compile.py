@@ -592,7 +592,7 @@ class _CompileAttempt:
             version=proposal.number,
             message=None,
             artifact_sha256=proposal.record.artifact_sha256,
-            notes=(*self._notes(), *self._resembling_killed(proposal.artifact)),
+            notes=(*self._notes(), *self._resembling_killed(proposal)),
             persistence=Persistence("Draft", cross_reference(thread_id).artifact_path),
             **{name: shared[name] for name in shared if name in CompileResult._fields},
         )
@@ -604,12 +604,12 @@ class _CompileAttempt:
         reported = reported_in_ledger(ledger, read)
         return unresolved_references(self.workspace, artifact, self.sessions, reported)
 
-    def _resembling_killed(self, artifact: Artifact) -> tuple[Diagnostic, ...]:
+    def _resembling_killed(self, proposal: CompiledVersion) -> tuple[Diagnostic, ...]:
         """Return which new hypotheses resemble a killed one; empty if that cannot be read.
 
         It depends on other sessions, so it is shown beside the result only (R30).
         """
-        slate = HYPOTHESIS_SLATE
+        slate, artifact, thread_id = HYPOTHESIS_SLATE, proposal.artifact, self.history.thread_id
         known = {item.id for item in self.history.state.artifact.sections[slate.id]}
         added = [item for item in artifact.active(slate) if item.id not in known]
         if not added:
@@ -617,7 +617,7 @@ class _CompileAttempt:
         from brenner.services.killed_hypotheses import compile_warnings  # reads all sessions
 
         try:
-            return compile_warnings(self.workspace, self.history.thread_id, artifact, added)
+            return compile_warnings(self.workspace, thread_id, artifact, proposal.ledger, added)
         except BrennerError:
             return ()
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from brenner.artifact.merge.draft import SessionItem
 from brenner.artifact.model import Artifact
+from brenner.artifact.state import BlockOutcome
 from brenner.mail.mailbox import Capability
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.parse import line_at, read_deltas
@@ -30,9 +31,10 @@ from brenner.session.killed_hypotheses import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from brenner.artifact.model import Item
+    from brenner.artifact.state import Entry
     from brenner.diagnostics.model import Diagnostic
     from brenner.integrations.text_vectors import TextVectors
     from brenner.protocol.delta.schema import DeltaBlock
@@ -68,27 +70,59 @@ def message_warnings(
     body: str,
     thread_id: str,
     artifact: Artifact | None = None,
-    blocks: Container[int] | None = None,
+    entries: Iterable[Entry] = (),
 ) -> tuple[Diagnostic, ...]:
     """Return a warning for each hypothesis that a body adds and that resembles a killed one.
 
     `artifact` is the session as it would be after the message; without it, the latest version is
-    compared. `blocks` are the blocks that would be applied. Line numbers count in the body.
+    compared. `entries` are the ledger entries of its blocks there. Line numbers count in the body.
     """
+    read = read_deltas(body, thread_id)
+    results = {each.block: each for each in entries}
+    is_applied = {number: each.state is BlockOutcome.APPLIED for number, each in results.items()}
+    own = {SessionItem(thread_id, each.assigned_id or "") for each in results.values()}
+    known = own | _killed_in_blocks(read, thread_id)
     added = [
-        each
-        for block in read_deltas(body, thread_id)
-        if blocks is None or block.number in blocks
+        each._replace(known=each.known | known)
+        for block in read
+        if is_applied.get(block.number, True)
         for each in _added_in_block(block)
     ]
     return _warnings(workspace, thread_id, artifact, added)
 
 
 def compile_warnings(
-    workspace: Workspace, thread_id: str, artifact: Artifact, added: Iterable[Item]
+    workspace: Workspace,
+    thread_id: str,
+    artifact: Artifact,
+    ledger: Iterable[Entry],
+    added: Iterable[Item],
 ) -> tuple[Diagnostic, ...]:
     """Return the same for the hypotheses that a version of the session adds."""
-    return _warnings(workspace, thread_id, artifact, list(map(_added_item, added)))
+    message_of: dict[str | None, int] = {}
+    killed: dict[int | None, set[SessionItem]] = {}
+    for entry in ledger:
+        if entry.operation == Operation.ADD:
+            message_of.setdefault(entry.assigned_id, entry.message_id)
+        elif entry.operation == Operation.KILL and entry.item_id:
+            gone = SessionItem(thread_id, entry.item_id)
+            killed.setdefault(entry.message_id, set()).add(gone)
+    found = []
+    for item in added:
+        each = _added_item(item)
+        also = killed.get(message_of.get(item.id), set())
+        found.append(each._replace(known=each.known | also))
+    return _warnings(workspace, thread_id, artifact, found)
+
+
+def _killed_in_blocks(blocks: Iterable[DeltaBlock], thread_id: str) -> frozenset[SessionItem]:
+    """Return the items that a message kills: its author knows them, and may replace them."""
+    deltas = (block.delta for block in blocks)
+    return frozenset(
+        SessionItem(thread_id, delta.target_id)
+        for delta in deltas
+        if delta and delta.operation is Operation.KILL and delta.target_id
+    )
 
 
 def _added_in_block(block: DeltaBlock) -> Iterator[AddedHypothesis]:

@@ -564,7 +564,8 @@ class SessionRun:
         status = loaded.status
         waiting = [e for kind in (CRITIQUE, QUESTION, BLOCKED) for e in status.of_type(kind.name)]
         is_clean = status.version is not None and not status.version.errors
-        is_open = status.critiques or waiting or status.refusals or status.misplaced
+        blocks = status.refusals or status.misplaced
+        is_open = status.critiques or waiting or blocks or status.unanswered
         return is_clean and not is_open and not self._without_turn()
 
     def _others_come_next(self, loaded: LoadedStatus) -> bool:

@@ -335,17 +335,15 @@ def _resembling_killed(
     project = options.project
     if project is None or not adds_hypothesis(report.deltas):
         return ()
-    from brenner.artifact.state import BlockOutcome
     from brenner.services.killed_hypotheses import message_warnings  # reads all sessions
     from brenner.services.workspace import Workspace
 
-    applied = {each.block for each in ahead.entries if each.state is BlockOutcome.APPLIED}
     return message_warnings(
         Workspace(mailbox, project, options.operator),
         message.body,
         message.thread_id,
         ahead.artifact,
-        applied if ahead.artifact else None,
+        ahead.entries,
     )
 
 

@@ -80,13 +80,14 @@ class Resemblance(NamedTuple):
 class AddedHypothesis(NamedTuple):
     """A hypothesis that is added. `label` names it in a warning, `line` is that of its claim.
 
-    `how` says how its author refers to another item.
+    `how` says how its author refers to another item. `known` are the killed items that it refers
+    to, and those that its own message kills to replace them.
     """
 
     label: str
     how: str
     text: str
-    references: frozenset[SessionItem]
+    known: frozenset[SessionItem]
     item: str | None = None
     block: int | None = None
     line: int | None = None
@@ -143,12 +144,12 @@ class KilledIndex:
         return sorted(resembling, key=lambda each: (not each.is_close, -each.best))
 
     def warnings(self, added: Iterable[AddedHypothesis]) -> Iterator[Diagnostic]:
-        """Yield a warning for each close match that the hypothesis does not refer to."""
+        """Yield a warning for each close match of which its author may not know."""
         for each in added:
             close = (
                 match
                 for match in self.resembling(each.text)
-                if match.is_close and match.hypothesis.item not in each.references
+                if match.is_close and match.hypothesis.item not in each.known
             )
             for match in islice(close, _MOST_WARNINGS):
                 yield resemblance_diagnostic(each, match)

@@ -51,21 +51,23 @@ def _block_sentences(session: Session, block: Document) -> Iterator[Document]:
         yield from (about | each for each in _expected_fields(session, block, fields))
 
 
-def _changed_fields(session: Session, block: Document) -> Iterator[Document]:
+def _changed_fields(session: Session, block: Document) -> Iterator[dict[str, object]]:
     for label, change in session.cached(_changes).get((block["message_id"], block["block"]), ()):
         yield _sentence("changed", label, change.replaced, change.value)
 
 
 def _expected_fields(
     session: Session, block: Document, fields: Mapping[str, object]
-) -> Iterator[Document]:
+) -> Iterator[dict[str, object]]:
     item, section = session.cached(_items).get(str(block["item_id"])), str(block["section"])
     for name, value in list(fields.items())[:_MAX_FIELDS] if section in SECTIONS else ():
         known = item.fields.get(name) if item else None
         yield _sentence("changed", _label(section, (name,)), known, value)
 
 
-def _sentence(does: str, field: str = "", old: object = None, new: object = None) -> Document:
+def _sentence(
+    does: str, field: str = "", old: object = None, new: object = None
+) -> dict[str, object]:
     return {"does": does, "field": field, "old": _short(old), "new": _short(new)}
 
 
