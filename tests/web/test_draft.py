@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from brenner.services.workspace import Workspace
 from brenner.web import links
 from brenner.web.request import PageFunction, Redirect
-from brenner.web.views import artifact, overview
+from brenner.web.views import artifact, evidence, overview
 from session.workspaces import ANN, BEA, THREAD, add, contribute, edit, kickoff, new_workspace
 from web.browsing import DESKTOP, PHONE, Show, show, window
 from web.browsing import THREAD as SHOWN
@@ -114,13 +114,13 @@ def test_the_overview_and_the_evidence(workspace: Workspace) -> None:
     assert lanes["H4"] == f"/sessions/{THREAD}/items/H4?draft=1"
     assert "3 of 4 hypotheses alive" in document["state"]
     assert "Working draft, not published yet." in page
-    document, page = shown(workspace, artifact.evidence_page, draft="1")
+    document, page = shown(workspace, evidence.page, draft="1")
     marked = {each["id"]: bool(each["unpublished"]) for each in document["hypotheses"]}
     assert marked == {"H1": True, "H3": False, "H4": True, "H2": False}
     [column] = [each for each in document["columns"] if each["id"] == "P2"]
     assert [each["published"] for each in column["cells"]] == [False, True, True, False]
     assert "not published yet" in page
-    plain = shown(workspace, artifact.evidence_page)[0]
+    plain = shown(workspace, evidence.page)[0]
     assert not any(each["unpublished"] for each in plain["hypotheses"])
 
 

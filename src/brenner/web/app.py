@@ -50,6 +50,7 @@ from brenner.web.responses import (
 from brenner.web.sessions import MailCursor, SessionRepository, StoreOutage
 from brenner.web.views import (
     artifact,
+    evidence,
     evidence_pack,
     exports,
     genealogy,
@@ -330,7 +331,7 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         f"{_SESSION}/versions": versions.page,
         f"{_SESSION}/diff": versions.diff_page,
         f"{_SESSION}/ledger": versions.ledger_page,
-        f"{_SESSION}/evidence": artifact.evidence_page,
+        f"{_SESSION}/evidence": evidence.page,
         f"{_SESSION}/excerpts": evidence_pack.session_page,
         f"{_SESSION}/agents": project.agents_page,
         f"{_SESSION}/news": news.page,

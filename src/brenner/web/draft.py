@@ -38,8 +38,12 @@ def working_draft(session: Session | None) -> State | None:
 
 
 def shown_draft(context: RequestContext, session: Session | None) -> State | None:
-    """Return the draft if the reader asked for it. Before the first version it is all there is."""
-    if session is None or "version" in context.query:
+    """Return the draft if the reader asked for it. Before the first version it is all there is.
+
+    An exported file contains no draft.
+    """
+    is_export = "form" in context.parameters
+    if session is None or is_export or "version" in context.query:
         return None
     is_shown = is_requested(context) or not session.history.versions
     return working_draft(session) if is_shown else None
