@@ -42,18 +42,22 @@ def shown_draft(context: RequestContext, session: Session | None) -> State | Non
 
     An exported file contains no draft.
     """
-    is_export = "form" in context.parameters
-    if session is None or is_export or "version" in context.query:
+    if session is None or not _may_show(context):
         return None
     is_shown = is_requested(context) or not session.history.versions
     return working_draft(session) if is_shown else None
+
+
+def _may_show(context: RequestContext) -> bool:
+    is_export = "form" in context.parameters
+    return not is_export and "version" not in context.query
 
 
 def draft_document(
     context: RequestContext, session: Session | None, *, is_shown: bool
 ) -> dict[str, object]:
     """Return `draft`, whether the page shows the draft, and what it consists of."""
-    is_offered = "version" not in context.query and working_draft(session) is not None
+    is_offered = _may_show(context) and working_draft(session) is not None
     contents = _contents(context, session, is_shown=is_shown) if session and is_offered else None
     return {"draft": is_shown, "working_draft": contents}
 
