@@ -193,6 +193,9 @@ def paths() -> Iterator[str]:
             path = template.replace("{thread}", THREAD).replace("{message:int}", str(message))
             for form in ("md", "html", "json", "jsonl") if "{form}" in path else ("",):
                 yield path.replace("{item}", "H1").replace("{form}", form)
+    for tab in ("", "/artifact", "/evidence", "/items/H1"):
+        yield f"/sessions/{THREAD}{tab}?draft=1"
+    yield f"/sessions/{THREAD}/news?after=1"
     yield f"/search?{urlencode({'q': 'zqclaim'})}"
     yield f"/search?{urlencode({'q': 'type:DELTA'})}"
 

@@ -20,6 +20,7 @@ def addresses(thread_id: str, item: str, message: int) -> tuple[str, ...]:
         "/search?q=phage",
         f"{session}/artifact?provenance=1",
         f"{session}/artifact?version=1",
+        f"{session}/artifact?draft=1",
         f"{session}/thread?order=tree",
         f"{session}/diff?from=1&to=2&form=text",
         f"{session}/diff?from=1&to=2&form=plain",

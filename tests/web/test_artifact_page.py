@@ -142,7 +142,8 @@ def test_before_the_first_version_it_says_what_will_appear(tmp_path: Path) -> No
     contribute(workspace, ANN, add("Gradient"))
     document, page = shown(workspace)
     assert (document["version"], document["deltas"], document["applies"]) == (None, 1, 1)
-    assert "1 delta has arrived so far; 1 block would apply" in page
+    assert document["draft"] is True
+    assert "1 block of 1 delta would make" in page
     assert f"brenner compile {THREAD}" in page
 
 

@@ -14,7 +14,7 @@ from brenner.protocol.delta.schema import Delta, Operation
 from brenner.services.decisions import adopt_thread
 from brenner.services.versions import Target, load_version
 from brenner.web.rendering import environment
-from brenner.web.views import artifact as evidence
+from brenner.web.views import evidence
 from brenner.web.views import versions as ledger
 from integrations.terminals import eventually
 from web.browsing import PHONE, Show, window
@@ -66,7 +66,7 @@ def scene_of(*blocks: str, hypotheses: int = 3) -> Scene:
 
 def look(scene: Scene, **asked: str) -> tuple[dict[str, Any], str]:
     """The document and the page."""
-    document, page = scene.look(evidence.evidence_page, NAMED, **asked)
+    document, page = scene.look(evidence.page, NAMED, **asked)
     assert json.loads(json.dumps(document)) == document
     return document, page
 
@@ -316,7 +316,7 @@ def test_what_separates_comes_first_and_the_rest_says_so() -> None:
     )
     scene.delta(ANN, kill("hypothesis_slate", "H2"))
     scene.compile()
-    document, page = scene.look(evidence.evidence_page, NAMED)
+    document, page = scene.look(evidence.page, NAMED)
     assert [each["id"] for each in document["hypotheses"]] == ["H1", "H3", "H2"]
     found = [(each["name"], each["separates"]) for each in document["columns"]]
     assert found[0] == ("Declared", "declared")

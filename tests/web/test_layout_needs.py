@@ -17,7 +17,7 @@ from brenner.web.lab.login import Login
 from brenner.web.rendering import render_html
 from brenner.web.request import RequestContext
 from brenner.web.responses import error_page
-from brenner.web.views import artifact, project, versions
+from brenner.web.views import artifact, evidence, project, versions
 from session.workspaces import ANN, BEA, THREAD, add, contribute, kickoff, new_workspace, write
 from web.browsing import PHONE, Show, window
 from web.browsing import THREAD as SHOWN
@@ -98,7 +98,7 @@ def test_a_question_is_answered_in_a_form(workspace: Workspace) -> None:
 
 def test_no_command_where_there_is_nothing_to_do(begun: Workspace) -> None:
     """The page is live, and there is nothing to compile."""
-    for page in (artifact.page, versions.page, artifact.evidence_page):
+    for page in (artifact.page, versions.page, evidence.page):
         text = looked(page, visit(begun))[1]
         assert "brenner session watch" not in text
         assert "brenner compile" not in text
@@ -111,7 +111,7 @@ def test_guests_are_told_of_no_command(workspace: Workspace, begun: Workspace) -
         for page in (
             artifact.page,
             versions.page,
-            artifact.evidence_page,
+            evidence.page,
             versions.ledger_page,
             project.agents_page,
         ):

@@ -49,7 +49,7 @@ def chosen(dialog: Locator) -> Locator:
 @pytest.mark.parametrize("key", ["/", "Control+k", "Meta+k"])
 def test_keys_open_it_and_esc_closes_it(opened: Window, key: str) -> None:
     """The focus is in the field meanwhile, and then where it was."""
-    page = opened.open(f"/sessions/{SECOND}")
+    page = opened.open(f"/sessions/{SECOND}/artifact")
     link = page.locator(".tabs a").nth(1)
     link.focus()
     page.keyboard.press(key)

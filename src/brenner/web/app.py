@@ -51,9 +51,11 @@ from brenner.web.sessions import MailCursor, SessionRepository, StoreOutage
 from brenner.web.views import (
     artifact,
     decide,
+    evidence,
     evidence_pack,
     exports,
     genealogy,
+    news,
     overview,
     palette,
     project,
@@ -330,10 +332,11 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         f"{_SESSION}/versions": versions.page,
         f"{_SESSION}/diff": versions.diff_page,
         f"{_SESSION}/ledger": versions.ledger_page,
-        f"{_SESSION}/evidence": artifact.evidence_page,
+        f"{_SESSION}/evidence": evidence.page,
         f"{_SESSION}/excerpts": evidence_pack.session_page,
         f"{_SESSION}/agents": project.agents_page,
         f"{_SESSION}/decide": decide.page,
+        f"{_SESSION}/news": news.page,
         f"{_SESSION}/search": search.search_page,
         f"{_SESSION}/palette": palette.page,
         f"{_SESSION}/runs/{{run}}/{{log}}": runs.log_page,
@@ -341,7 +344,7 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
     }
 )
 # Pages that depend on cookies; all others are the same for all readers
-PERSONAL: frozenset[PageFunction] = frozenset({versions.page, versions.diff_page})
+PERSONAL: frozenset[PageFunction] = frozenset({versions.page, versions.diff_page, news.page})
 
 
 def routes(site: Site) -> list[BaseRoute]:

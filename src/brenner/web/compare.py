@@ -58,6 +58,35 @@ def last_visit(context: RequestContext) -> tuple[int, datetime] | None:
     return _version_at(context.session, position), at
 
 
+# The messages that are new. The reader marks them as seen, which changes nothing for the versions.
+# So they have a cookie of their own, with the number of messages in the store that were seen.
+
+
+NEWS_COOKIE_NAME = "news"
+
+
+def seen_position(context: RequestContext) -> _Point | None:
+    """Return up to which message this browser has seen the mail, and the time of its last visit.
+
+    Return None in the first visit, before its second page view.
+    """
+    cookie = _parse_cookie(context.cookies, context.now)
+    if cookie is None:
+        return None
+    position, at = _previous_visit(cookie, context.now)
+    seen = context.cookies.get(NEWS_COOKIE_NAME, "")
+    is_number = seen.isascii() and seen.isdigit() and len(seen) <= _MAX_POSITION_DIGITS
+    return max(position, int(seen) if is_number else 0), at
+
+
+def news_cookie(thread_id: str, position: int) -> Cookie:
+    """Return the cookie that marks all mail up to a position as seen."""
+    return Cookie(NEWS_COOKIE_NAME, str(position), links.session(thread_id))
+
+
+_MAX_POSITION_DIGITS = 9
+
+
 def is_navigation(headers: Mapping[str, str]) -> bool:
     """Return whether a person opened the page, as opposed to a page that reloads itself."""
     return headers.get(_FETCH_MODE, "") in _NAVIGATION

@@ -55,6 +55,8 @@ class VersionAnnotations(NamedTuple):
     senders.
 
     A version from a file has no blame. `version` is set for an older one and added to its links.
+    `published` is set for the working draft: the latest version, which has the values that are
+    published.
     """
 
     thread_id: str
@@ -63,10 +65,20 @@ class VersionAnnotations(NamedTuple):
     conflicts: Mapping[str, tuple[Conflict, ...]] = _NO_CONFLICTS
     findings: Mapping[str, tuple[Diagnostic, ...]] = _NO_FINDINGS
     trusts: Mapping[int, Trust | None] = MappingProxyType({})
+    published: int | None = None
+
+    @property
+    def query(self) -> dict[str, object]:
+        """The query of pages of this version."""
+        return {"version": self.version, "draft": None if self.published is None else 1}
 
     def link(self, item_id: str) -> str:
         """Return the permanent address of an item, in this version."""
-        return links.item(self.thread_id, item_id, version=self.version)
+        return links.item(self.thread_id, item_id, **self.query)
+
+    def has_published(self, change: Change | None) -> bool:
+        """Return whether a version contains a change."""
+        return self.published is None or change is None or change.source.version <= self.published
 
 
 def item_json(annotations: VersionAnnotations, section: Section, item: Item) -> Document:
@@ -90,7 +102,27 @@ def item_json(annotations: VersionAnnotations, section: Section, item: Item) -> 
         "fields": list(_fields(annotations, section, item, rows)),
         "lint": [each.to_json() for each in findings[:_MAX_FINDINGS]],
         "lint_count": len(findings),
+        "published": _is_item_published(annotations, rows, heading),
+        "removed": list(_removed(annotations, section, rows)),
     }
+
+
+def _is_item_published(
+    annotations: VersionAnnotations, rows: Iterable[BlameRow], heading: str
+) -> bool:
+    """Return whether a version contains the item, in whatever state."""
+    change = next((row.change for row in rows if row.path == (heading,)), None)
+    first = list(change.history())[-1] if change else None
+    return annotations.has_published(first)
+
+
+def _removed(
+    annotations: VersionAnnotations, section: Section, rows: Iterable[BlameRow]
+) -> Iterator[Document]:
+    """Yield the values that the working draft no longer has."""
+    for row in rows:
+        if row.value is None and not annotations.has_published(row.change):
+            yield {**_entry(annotations, row), "field": field_label(section.id, row.path[:1])}
 
 
 def _heading_field(section: Section) -> str:
@@ -152,6 +184,7 @@ def _entry(annotations: VersionAnnotations, row: BlameRow) -> Document:
         "replaced": cut(replaced, _MAX_REPLACED) if isinstance(replaced, str) else replaced,
         "before": before._asdict() if before else None,
         "changes": sum(1 for _ in change.history()) if change else 0,
+        "published": annotations.has_published(change),
     }
 
 

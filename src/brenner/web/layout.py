@@ -43,6 +43,7 @@ from brenner.text import joined, thread_argument
 from brenner.web import links
 from brenner.web.agent_marks import names_by_appearance
 from brenner.web.decisions import open_decisions
+from brenner.web.draft import is_requested
 from brenner.web.messages import thread_address
 
 if TYPE_CHECKING:
@@ -316,7 +317,10 @@ def session_document(context: RequestContext) -> Document:
         "operator": project.operator,
         "appearance": list(session.cached(names_by_appearance)),
         "stands": _phase_line(status),
-        "tabs": [*_tabs(session), *_decide_tab(session, context)],
+        "tabs": [
+            *_tabs(session, is_draft=is_requested(context)),
+            *_decide_tab(session, context),
+        ],
         "rail": session.cached(rail),
         "card": _card_document(session),
         "turns": _turns(status, context),
@@ -376,7 +380,7 @@ def _phase_line(status: SessionStatus) -> str:
     return text[0].lower() + text[1:]
 
 
-def _tabs(session: Session) -> list[Mapping[str, object]]:
+def _tabs(session: Session, *, is_draft: bool) -> list[Mapping[str, object]]:
     status = session.status
     counts: dict[str, int | None] = {
         "artifact": sum(statistics(session.history.state.artifact).values())
@@ -386,7 +390,8 @@ def _tabs(session: Session) -> list[Mapping[str, object]]:
         "versions": len(session.history.versions),
         "agents": len(status.participants),
     }
-    return [_tab(session.thread_id, name, counts.get(name)) for name in links.TABS]
+    query = {"draft": 1} if is_draft else {}
+    return [_tab(session.thread_id, name, counts.get(name), query) for name in links.TABS]
 
 
 def _decide_tab(session: Session, context: RequestContext) -> Iterator[Mapping[str, object]]:
@@ -395,9 +400,11 @@ def _decide_tab(session: Session, context: RequestContext) -> Iterator[Mapping[s
         yield _tab(session.thread_id, "decide", open_decisions(session, context).total)
 
 
-def _tab(thread_id: str, name: str, count: int | None) -> Mapping[str, object]:
+def _tab(
+    thread_id: str, name: str, count: int | None, query: Mapping[str, object] = MappingProxyType({})
+) -> Mapping[str, object]:
     tab = "" if name == links.TABS[0] else name
-    return {"name": name, "link": links.session(thread_id, tab), "count": count}
+    return {"name": name, "link": links.session(thread_id, tab, **query), "count": count}
 
 
 def _card_document(session: Session) -> Mapping[str, object] | None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 from brenner.lazy_pattern import lazy_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 HOME, SEARCH, CONNECT, HELP, EVENTS = "/", "/search", "/connect", "/help", "/events"
 PALETTE, GENEALOGY = "/palette", "/genealogy"
@@ -23,19 +27,17 @@ def own_path(text: str) -> str:
 
 def home(phase: str | None = None, page: int = 1) -> str:
     """Return the list of all sessions, or of those in a phase."""
-    return _with_query(HOME, {"phase": phase, "page": page if page > 1 else None})
+    return with_query(HOME, {"phase": phase, "page": page if page > 1 else None})
 
 
 def session(thread_id: str, tab: str = "", **query: object) -> str:
     """Return a page of a session. Query parameters that are None are left out."""
     path = f"/sessions/{_path_segment(thread_id)}"
-    return _with_query(f"{path}/{tab}" if tab else path, query)
+    return with_query(f"{path}/{tab}" if tab else path, query)
 
 
 def item(thread_id: str, item_id: str, **query: object) -> str:
-    return _with_query(
-        f"/sessions/{_path_segment(thread_id)}/items/{_path_segment(item_id)}", query
-    )
+    return with_query(f"/sessions/{_path_segment(thread_id)}/items/{_path_segment(item_id)}", query)
 
 
 def message(message_id: int, form: str = "") -> str:
@@ -46,7 +48,7 @@ def message(message_id: int, form: str = "") -> str:
 def source(section: int | None = None, page: int | None = None) -> str:
     """Return the source text, at a section of it."""
     fragment = f"#s{section}" if section is not None else ""
-    return _with_query(SOURCE, {"section": section, "page": page}) + fragment
+    return with_query(SOURCE, {"section": section, "page": page}) + fragment
 
 
 def excerpt(thread_id: str, anchor: str) -> str:
@@ -61,7 +63,7 @@ def excerpt_id(anchor: str) -> str:
 
 def evidence(page: int | None = None) -> str:
     """Return the evidence pack."""
-    return _with_query(EVIDENCE, {"page": page})
+    return with_query(EVIDENCE, {"page": page})
 
 
 def diff(thread_id: str, old: int, new: int, **query: object) -> str:
@@ -71,12 +73,12 @@ def diff(thread_id: str, old: int, new: int, **query: object) -> str:
 def search(text: str | None, before: int | None = None, thread_id: str | None = None) -> str:
     """Return the search results, from before a message on; of a session if one is given."""
     query: dict[str, object] = {"q": text, "before": before}
-    return session(thread_id, "search", **query) if thread_id else _with_query(SEARCH, query)
+    return session(thread_id, "search", **query) if thread_id else with_query(SEARCH, query)
 
 
 def genealogy(page: int = 1) -> str:
     """Return the genealogy of all sessions, at a page of its table."""
-    return _with_query(GENEALOGY, {"page": page if page > 1 else None})
+    return with_query(GENEALOGY, {"page": page if page > 1 else None})
 
 
 def palette(thread_id: str | None = None) -> str:
@@ -97,7 +99,7 @@ def run_log(thread_id: str, run: str, name: str) -> str:
 def lab(action: str, thread_id: str = "", **query: object) -> str:
     """Return the form of a lab action, on a session or on none."""
     path = f"{LAB}/sessions/{_path_segment(thread_id)}/{action}" if thread_id else f"{LAB}/{action}"
-    return _with_query(path, query)
+    return with_query(path, query)
 
 
 def _path_segment(text: str) -> str:
@@ -105,6 +107,30 @@ def _path_segment(text: str) -> str:
     return "".join("%2E" for _ in text) if text in (".", "..") else quote(text, safe="")
 
 
-def _with_query(path: str, query: dict[str, object]) -> str:
+def with_query(path: str, query: Mapping[str, object]) -> str:
+    """Return an address with a query. Parameters that are None are left out."""
     present = {name: value for name, value in query.items() if value is not None}
     return f"{path}?{urlencode(present)}" if present else path
+
+
+class DraftLinks:
+    """The same addresses for the templates of a page that shows the working draft.
+
+    Pages of the session lead to its draft, unless a version is named.
+    """
+
+    def __getattr__(self, name: str) -> object:
+        return globals()[name]
+
+    def session(self, thread_id: str, tab: str = "", **query: object) -> str:
+        return session(thread_id, tab, **self._kept(tab, query))
+
+    def item(self, thread_id: str, item_id: str, **query: object) -> str:
+        return item(thread_id, item_id, **self._kept("artifact", query))
+
+    def _kept(self, tab: str, query: dict[str, object]) -> dict[str, object]:
+        is_kept = tab in _DRAFT_TABS and query.get("version") is None
+        return {**query, "draft": 1} if is_kept else query
+
+
+_DRAFT_TABS = ("", "overview", "artifact", "evidence")

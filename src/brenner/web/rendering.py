@@ -355,7 +355,7 @@ _STYLE = (
     "find",
     "print",
 )
-_SCRIPTS = ("theme", "page", "live", "keys", "palette", "forms")
+_SCRIPTS = ("theme", "page", "live", "news", "keys", "palette", "forms")
 _HTMX = "vendor/htmx-4.0.0.min.js"
 _DIGEST_DIGITS = 16
 
@@ -385,6 +385,7 @@ def assets() -> Mapping[str, ResponseBody]:
     return found
 
 
+DRAFT_LINKS = links.DraftLinks()
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -428,6 +429,7 @@ def render_html(page: Page, context: RequestContext) -> str:
         asked=context.query,
         now=context.now,
         kept=partial(_kept_part, page.parts),
+        links=DRAFT_LINKS if page.document.get("draft") else links,
     )
 
 

@@ -150,6 +150,8 @@
     j: () => step(1),
     k: () => step(-1),
     p: () => press("[data-provenance]"),
+    d: () => press("a.draft-switch"),
+    n: () => press("#since a.jump"),
   };
 
   function isDone(key) {

@@ -1,6 +1,7 @@
 // Live pages: the server announces new messages, then the page is requested again and updated in
 // place. Focus, selection, scroll position and open folds stay.
-// A form of the lab is never updated; only the state of the connection is shown.
+// A form of the lab is never updated; the state of the connection is shown. What other scripts need
+// to know is announced as events: brenner:mail, brenner:refreshing, brenner:refreshed.
 "use strict";
 
 (() => {
@@ -17,6 +18,9 @@
   const state = document.getElementById("connection");
   const spoken = document.getElementById("news");
   const isLive = state?.dataset.live === "yes";
+  // A form of the lab is about the session in its address.
+  const thread = document.body.dataset.thread
+    || decodeURIComponent(/^\/lab\/sessions\/([^/]+)\//.exec(location.pathname)?.[1] ?? "");
   let seen = state?.dataset.place || "";
   let source = null;
   let lostAt = null;
@@ -141,7 +145,7 @@
   // when it is shown again.
   function listen() {
     if (source || document.hidden) return;
-    const asked = new URLSearchParams({after: seen, thread: document.body.dataset.thread || ""});
+    const asked = new URLSearchParams({after: seen, thread});
     source = new EventSource(`/events?${asked}`);
     source.addEventListener("open", () => {
       connected();
@@ -155,7 +159,9 @@
     });
     source.addEventListener("mail", (event) => {
       seen = event.lastEventId;
-      if (isLive) came.push(JSON.parse(event.data));
+      const message = JSON.parse(event.data);
+      if (isLive) came.push(message);
+      document.dispatchEvent(new CustomEvent("brenner:mail", {detail: message}));
       want();
     });
     source.addEventListener("reset", (event) => {

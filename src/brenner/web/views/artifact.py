@@ -4,35 +4,20 @@ evidence matrix.
 
 from __future__ import annotations
 
-from itertools import islice
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from brenner.artifact.diff import field_label
-from brenner.artifact.evidence import (
-    EvidenceColumn,
-    EvidenceMatrix,
-    evidence_matrix,
-    fails_to_discriminate,
-    group_pairs,
-    groups_by_letter,
-    pairs_worded_differently,
-    unseparated_pairs,
-)
 from brenner.artifact.merge.draft import SessionItem
 from brenner.artifact.model import (
     LAYOUT,
     LAYOUT_BY_SECTION,
     NONE_REGISTERED,
-    SCORE_LABELS,
     Artifact,
     Item,
     SectionLayout,
     in_display_order,
     item_sort_key,
-    total_score,
 )
-from brenner.artifact.next_test import NextTests, RankedTest, next_tests
 from brenner.artifact.state import Change, State
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.model import RequestError
@@ -40,12 +25,8 @@ from brenner.lint.linter import LintReport, lint
 from brenner.named_tuple import NamedTuple
 from brenner.protocol.delta.schema import (
     ADD,
-    DISCRIMINATIVE_TESTS,
     HYPOTHESIS_SLATE,
-    MOST_SCORE,
-    PREDICTIONS_TABLE,
     RESEARCH_THREAD,
-    SCORE_PARTS,
     SECTIONS,
     Section,
 )
@@ -56,14 +37,19 @@ from brenner.protocol.thread_ids import cross_reference
 from brenner.services.agent_task import find_part
 from brenner.services.blame import blame_row_json, item_blame_rows
 from brenner.services.compile import load_readable_source_text
-from brenner.services.evidence import items_citing, readable_pack
+from brenner.services.evidence import readable_pack
 from brenner.services.identity import message_trust
 from brenner.services.versions import LoadedVersion, Target, load_version
 from brenner.session.genealogy import SECTION_LABELS, Direction, relation_text
-from brenner.text import cut, thread_argument
+from brenner.text import thread_argument
 from brenner.web import links
 from brenner.web.cache import LRUCache
 from brenner.web.compare import version_before
+from brenner.web.draft import (
+    draft_document,
+    is_requested,
+    working_draft,
+)
 from brenner.web.items import (
     VersionAnnotations,
     conflicts_by_item,
@@ -76,13 +62,19 @@ from brenner.web.items import (
 )
 from brenner.web.layout import load_session_file, session_document, session_or_none
 from brenner.web.rendering import (
-    MAX_BARS,
     ListPage,
     list_page_document,
     requested_page,
     session_page_links,
 )
-from brenner.web.request import Document, Page, PageResult, PartCache, RequestContext
+from brenner.web.request import (
+    Document,
+    Page,
+    PageResult,
+    PartCache,
+    Redirect,
+    RequestContext,
+)
 from brenner.web.views.genealogy import item_picture
 from brenner.web.views.resemblance import resembling_killed
 
@@ -101,12 +93,13 @@ _MAX_CACHED_PAGES, _MAX_CACHED_HTML = 4, 400_000  # pages and characters, of a s
 
 
 class ShownVersion(NamedTuple):
-    """The version that a page shows, with its annotations and lint report."""
+    """The version that a page shows, or the working draft, with its annotations and lint report."""
 
     loaded: LoadedVersion
     latest: int | None
     annotations: VersionAnnotations
     report: LintReport
+    is_draft: bool = False
 
     @property
     def artifact(self) -> Artifact:
@@ -115,26 +108,41 @@ class ShownVersion(NamedTuple):
     @property
     def is_latest(self) -> bool:
         """Whether the mail has no later version."""
-        return self.latest in (None, self.loaded.number)
+        return self.is_draft or self.latest in (None, self.loaded.number)
+
+    @property
+    def number(self) -> int | None:
+        """The number of the version; of the working draft, the one that it would get."""
+        return self.artifact.metadata.version if self.is_draft else self.loaded.number
 
 
 def page(context: RequestContext) -> PageResult:
-    """Return the artifact page. Before the first version it shows what has arrived."""
+    """Return the artifact page. Before the first version it shows the working draft."""
     version = shown_version(context)
     if version is None:
         return Page(TEMPLATE, "Artifact", _document_before_first(context))
+    if version.is_draft:
+        arrived = {} if version.latest else _document_before_first(context)
+        return Page(TEMPLATE, "Working draft", {**arrived, **_document(context, version)})
     number = version.loaded.number
     title = f"Artifact v{number}" if number is not None else "Artifact"
     document = _document(context, version)
     return Page(TEMPLATE, title, document, parts=_kept_parts(context, version, document))
 
 
-def shown_version(context: RequestContext) -> ShownVersion | None:
-    """Return the requested version, None before the first. Raise RequestError if unknown."""
+def shown_version(
+    context: RequestContext, *, is_published_only: bool = False
+) -> ShownVersion | None:
+    """Return the requested version or the working draft, None before the first delta.
+
+    Raise RequestError if the version is unknown.
+    """
     session, query = session_or_none(context), context.query_number("version")
+    if is_requested(context) and (draft := _draft_version(context, session)):
+        return draft
     loaded = _load(context, session, query)
     if loaded is None:
-        return None
+        return None if is_published_only else _draft_version(context, session)
     latest = session.history.number if session and session.history.versions else None
     is_latest = latest in (None, loaded.number)
     report = session.lint if session and is_latest and loaded.source == "mail" else None
@@ -150,6 +158,28 @@ def shown_version(context: RequestContext) -> ShownVersion | None:
         findings_by_item(report.violations),
     )
     return ShownVersion(loaded, latest, annotations, report)
+
+
+def _draft_version(context: RequestContext, session: Session | None) -> ShownVersion | None:
+    """Return the working draft, or None if there is nothing to publish."""
+    state = working_draft(session)
+    if state is None or session is None:
+        return None
+    project = context.site.workspace.project
+    report = lint(
+        state.artifact, source=load_readable_source_text(project), pack=readable_pack(project)
+    )
+    annotations = VersionAnnotations(
+        context.thread_id,
+        None,
+        state.blame,
+        conflicts_by_item(state.conflicts),
+        findings_by_item(report.violations),
+        published=session.history.number,
+    )
+    latest = session.history.number if session.history.versions else None
+    loaded = LoadedVersion(context.thread_id, None, state.artifact, "", "mail", state=state)
+    return ShownVersion(loaded, latest, annotations, report, is_draft=True)
 
 
 def _load(
@@ -174,6 +204,7 @@ def _document_before_first(context: RequestContext) -> Document:
     status = context.session.status
     return {
         "session": session_document(context),
+        **draft_document(context, context.session, is_shown=False),
         "thread_id": context.thread_id,
         "version": None,
         "messages": status.position,
@@ -191,13 +222,18 @@ def _document_before_first(context: RequestContext) -> Document:
 
 
 def whole_document(context: RequestContext) -> Document:
-    """Return the document of the page with all items, however many there are."""
-    version = shown_version(context)
+    """Return the document of a version with all items, however many there are."""
+    version = shown_version(_without_draft(context), is_published_only=True)
     return (
         _document_before_first(context)
         if version is None
         else _document(context, version, is_whole=True)
     )
+
+
+def _without_draft(context: RequestContext) -> RequestContext:
+    query = {name: value for name, value in context.query.items() if name != "draft"}
+    return context._replace(query=query)
 
 
 def _document(
@@ -212,14 +248,16 @@ def _document(
     on_page = {item.id for item in items}
     known = item_ids(version.artifact)
     shown = _section_documents(context, version._replace(annotations=annotations), sections)
-    previous = _previous_version(context, version)
+    previous = version.latest if version.is_draft else _previous_version(context, version)
+    session = session_or_none(context)
     return {
         "session": session_document(context),
+        **draft_document(context, session, is_shown=version.is_draft),
         **version_document(version),
         "compiled_at": metadata.compiled_at,
         "compiled_by": metadata.compiled_by,
         "status": metadata.status,
-        "previous": previous,
+        "previous": None if version.is_draft else previous,
         "provenance": context.query.get("provenance") == "1",
         "section": _requested_section(context),
         "notes": [each.to_json() for each in loaded.notes],
@@ -233,7 +271,7 @@ def _document(
             :_MAX_CONFLICTS
         ],
         "sections": shown,
-        "outline": [_outline(each, loaded.number if previous else None) for each in shown],
+        "outline": [_outline(each, version.number if previous else None) for each in shown],
         "addresses": item_addresses(context, annotations, items, known, on_page),
     }
 
@@ -255,7 +293,7 @@ def _section_documents(
 
 
 def _is_cached(version: ShownVersion) -> bool:
-    return version.loaded.source == "mail" and version.is_latest
+    return version.loaded.source == "mail" and version.is_latest and not version.is_draft
 
 
 def _known_sections(_session: Session) -> LRUCache[list[Document]]:
@@ -391,7 +429,7 @@ def _section_document(
 ) -> Document:
     section = layout.section
     columns = _columns(version.artifact, items) if is_table(section) else []
-    query = {"section": section.id, "version": version.annotations.version}
+    query = {"section": section.id, **version.annotations.query}
     is_whole = _requested_section(context) is None
     everything = section_items(version.artifact, layout)
     active = sum(item.is_active for item in everything)
@@ -427,11 +465,9 @@ def item_address(version: ShownVersion, item_id: str) -> str:
             is_whole = _fits_on_page(version.artifact) or ids.index(item_id) < _MAX_OF_SECTION
             number = ids.index(item_id) // _MAX_ON_PAGE + 1
             query = {} if is_whole else {"section": layout.section.id, "page": number}
-            query["version"] = version.annotations.version
+            query |= version.annotations.query
             return f"{links.session(version.annotations.thread_id, 'artifact', **query)}#{item_id}"
-    return links.session(
-        version.annotations.thread_id, "artifact", version=version.annotations.version
-    )
+    return links.session(version.annotations.thread_id, "artifact", **version.annotations.query)
 
 
 # The page of one item: its fields, their history, and what mentions it
@@ -441,8 +477,13 @@ _MAX_MENTIONS, _MAX_CRITIQUES, _MAX_REFERENCES, _MAX_CHANGES = 50, 20, 50, 100
 
 
 def item_page(context: RequestContext) -> PageResult:
-    """Return the page of one item. Raise RequestError with the closest ID if it does not exist."""
-    version = shown_version(context)
+    """Return the page of one item. Raise RequestError with the closest ID if it does not exist.
+
+    An item that no version contains is shown in the working draft.
+    """
+    version, session = shown_version(context), session_or_none(context)
+    if _is_only_in_draft(context, version, session):
+        return Redirect(links.item(context.thread_id, context.parameters["item"], draft=1))
     if version is None:
         path = cross_reference(context.thread_id).artifact_path
         raise RequestError(NO_VERSION_YET.at(thread_id=context.thread_id, path=path))
@@ -452,9 +493,9 @@ def item_page(context: RequestContext) -> PageResult:
         context, version.annotations, (change for each in last for change in each.history())
     )
     mentions = list(_mentions(version, item))
-    session = session_or_none(context)
     document = {
         "session": session_document(context),
+        **draft_document(context, session, is_shown=version.is_draft),
         **version_document(version),
         "item": item_json(annotations, section, item),
         "history": list(_history(annotations, section, item)),
@@ -471,6 +512,15 @@ def item_page(context: RequestContext) -> PageResult:
         "resembles": resembling_killed(context, section, item),
     }
     return Page("pages/item.html", f"{item.id} {item.title}", document)
+
+
+def _is_only_in_draft(
+    context: RequestContext, version: ShownVersion | None, session: Session | None
+) -> bool:
+    state, wanted = working_draft(session), context.parameters["item"]
+    if state is None or version is None or version.is_draft or "version" in context.query:
+        return False
+    return wanted in item_ids(state.artifact) and wanted not in item_ids(version.artifact)
 
 
 def _find_item(version: ShownVersion, wanted: str) -> tuple[Section, Item]:
@@ -587,214 +637,4 @@ def _reference(
         "link": links.item(node.session, node.item) if may_see and is_there else None,
         "killed": graph.killed(node) is not None if may_see else None,
         "is_there": is_there if may_see else None,
-    }
-
-
-# The page `/sessions/T/evidence`: which hypotheses the predictions and tests separate
-
-
-_EVIDENCE_TAB = "evidence"
-_COLUMNS_PER_PAGE, _ROWS_PER_PAGE, _MAX_PAIRS, _MAX_TESTS = 20, 100, 40, 100
-_MAX_OUTCOME, _MAX_TITLE = 1_000, 200
-_TWO = 2  # groups, from which on a column separates
-_SEPARATIONS = ("declared", "worded", "nothing", "killed")  # the most telling columns first
-_KINDS: Mapping[Section, str] = MappingProxyType(
-    {PREDICTIONS_TABLE: "prediction", DISCRIMINATIVE_TESTS: "test"}
-)
-
-
-def evidence_page(context: RequestContext) -> PageResult:
-    """Return the evidence matrix of the latest or the requested version."""
-    session = context.session
-    number = context.query_number("version")
-    loaded = session.latest if number is None else session.version(number)
-    document: dict[str, object] = {
-        "session": session_document(context),
-        "thread_id": session.thread_id,
-        "version": loaded.number if loaded else None,
-    }
-    if loaded:
-        matrix = evidence_matrix(loaded.artifact)
-        document |= _evidence(context, _most_telling_first(matrix), {"version": number})
-        document["cites_evidence"] = bool(items_citing(loaded.artifact))
-        document["next_tests"] = _next_tests(next_tests(matrix))
-    return Page("pages/evidence.html", "Evidence", document)
-
-
-def _most_telling_first(found: EvidenceMatrix) -> EvidenceMatrix:
-    """Return the matrix with active hypotheses first, and first the columns that separate them."""
-    order = sorted(range(len(found.hypotheses)), key=lambda at: not found.hypotheses[at].is_active)
-    columns = sorted(found.columns, key=lambda each: _SEPARATIONS.index(_separates(each, found)))
-    return found._replace(
-        hypotheses=tuple(found.hypotheses[at] for at in order),
-        columns=tuple(
-            each._replace(cells=tuple(each.cells[at] for at in order)) for each in columns
-        ),
-    )
-
-
-def _separates(column: EvidenceColumn, found: EvidenceMatrix) -> str:
-    """Return how a column separates active hypotheses: as declared, by wording, or not."""
-    if not column.item.is_active:
-        return "killed"
-    if len(groups_by_letter(column, found.hypotheses)) < _TWO:
-        return "nothing"
-    return "declared" if column.has_declared_outcomes else "worded"
-
-
-def _evidence(
-    context: RequestContext, found: EvidenceMatrix, query: Mapping[str, object]
-) -> Document:
-    thread_id = context.thread_id
-    columns = requested_page(context, len(found.columns), _COLUMNS_PER_PAGE)
-    rows = requested_page(context, len(found.hypotheses), _ROWS_PER_PAGE, "rows")
-    beside = {**query, "page": columns.number if columns.number > 1 else None}
-    down = {**query, "rows": rows.number if rows.number > 1 else None}
-    return {
-        "hypotheses": [_hypothesis(each) for each in rows.slice(found.hypotheses)],
-        "columns": [_column(each, found, rows) for each in columns.slice(found.columns)],
-        "column_pages": list_page_document(
-            columns, session_page_links(thread_id, _EVIDENCE_TAB, down)
-        ),
-        "row_pages": list_page_document(
-            rows, session_page_links(thread_id, _EVIDENCE_TAB, beside, "rows")
-        ),
-        "unseparated": [_unseparated(found, section) for section in _KINDS],
-        "unkept": [
-            {"id": each.item.id, "discriminates": cut(each.item.text("discriminates"), _MAX_TITLE)}
-            for each in found.columns
-            if fails_to_discriminate(each, found.hypotheses)
-        ][:_MAX_PAIRS],
-        "strangers": list(islice(_unknown_hypotheses(found), _MAX_PAIRS)),
-        **_tests(found),
-    }
-
-
-def _hypothesis(item: Item) -> Document:
-    killed = item.killed
-    return {
-        "id": item.id,
-        "name": cut(item.title, _MAX_TITLE),
-        "third_alternative": item.fields.get("third_alternative") is True,
-        "killed": killed._asdict() if killed else None,
-    }
-
-
-def _column(column: EvidenceColumn, found: EvidenceMatrix, rows: ListPage) -> Document:
-    """Return a column with the cells of this page. Letters are those of all cells."""
-    item = column.item
-    return {
-        "id": item.id,
-        "kind": _KINDS[column.section],
-        "name": cut(item.title, _MAX_TITLE),
-        "killed": item.killed._asdict() if item.killed else None,
-        "score": total_score(item) if item.score else None,
-        "discriminates": cut(item.text("discriminates"), _MAX_TITLE) or None,
-        "cells": [
-            {
-                "outcome": cut(cell.outcome, _MAX_OUTCOME),
-                "letter": cell.letter or None,
-                "declared": cell.is_key,
-            }
-            for cell in rows.slice(column.cells)
-        ],
-        "declares_outcomes": column.has_declared_outcomes,
-        "separates": _separates(column, found),
-        "groups": {
-            letter: list(ids[:_MAX_PAIRS])
-            for letter, ids in groups_by_letter(column, found.hypotheses).items()
-        },
-    }
-
-
-def _unseparated(found: EvidenceMatrix, section: Section) -> Document:
-    """Return the pairs of hypotheses that no prediction, or no test, separates.
-
-    The pairs of `pairs` have the same outcomes. Those of `worded_differently` have different ones,
-    but not different declared keys.
-    """
-    worded = list(islice(pairs_worded_differently(found, section), _MAX_PAIRS + 1))
-    pairs = list(islice(unseparated_pairs(found, section), _MAX_PAIRS + 1))
-    active = [each for each in found.columns if each.section is section and each.item.is_active]
-    return {
-        "kind": _KINDS[section],
-        "active": len(active),
-        "hypotheses": sum(each.is_active for each in found.hypotheses),
-        "pairs": [list(pair) for pair in pairs[:_MAX_PAIRS]],
-        "apart": [
-            {"id": name, "others": list(others)} for name, others in group_pairs(pairs[:_MAX_PAIRS])
-        ],
-        "has_more": len(pairs) > _MAX_PAIRS,
-        "worded_differently": [list(pair) for pair in worded[:_MAX_PAIRS]],
-        "worded_apart": [
-            {"id": name, "others": list(others)}
-            for name, others in group_pairs(worded[:_MAX_PAIRS])
-        ],
-        "has_more_worded": len(worded) > _MAX_PAIRS,
-    }
-
-
-def _unknown_hypotheses(found: EvidenceMatrix) -> Iterator[Document]:
-    for column in found.columns:
-        for name, outcome in column.unknown_hypotheses:
-            yield {"id": column.item.id, "hypothesis": name, "outcome": cut(outcome, _MAX_TITLE)}
-
-
-# Which test next (R32)
-
-
-def _next_tests(found: NextTests) -> Document:
-    chosen = found.separating_set
-    return {
-        "hypotheses": len(found.hypotheses),
-        "max_bits": found.max_bits,
-        "tests": [_ranked_test(each) for each in found.tests[:_MAX_TESTS]],
-        "number_of_tests": len(found.tests),
-        "separating_set": chosen
-        and {
-            "tests": list(chosen.tests[:_MAX_PAIRS]),
-            "basis": chosen.basis,
-            "is_exact": chosen.is_exact,
-        },
-    }
-
-
-def _ranked_test(test: RankedTest) -> Document:
-    return {
-        "id": test.item.id,
-        "name": cut(test.item.title, _MAX_TITLE),
-        "bits": test.bits,
-        "basis": test.basis,
-        "groups": [list(members[:_MAX_PAIRS]) for _, members in test.groups[:_MAX_PAIRS]],
-        "silent": list(test.silent[:_MAX_PAIRS]),
-        "cost_usd": test.cost_in_usd,
-        "weeks": test.weeks,
-        "bits_per_cost": test.bits_per_usd,
-        "bits_per_time": test.bits_per_week,
-        "score": test.score,
-        "has_verdict": test.has_verdict,
-    }
-
-
-# Scores
-
-
-def _tests(found: EvidenceMatrix) -> Document:
-    tests = [each.item for each in found.columns if each.section is DISCRIMINATIVE_TESTS]
-    return {
-        "tests": [_test(each) for each in tests[:_MAX_TESTS]],
-        "number_of_tests": len(tests),
-        "most_charted": MAX_BARS,
-        "parts": [{"part": part, "label": SCORE_LABELS[part]} for part in SCORE_PARTS],
-        "most_score": MOST_SCORE * len(SCORE_PARTS),
-    }
-
-
-def _test(item: Item) -> Document:
-    return {
-        "id": item.id,
-        "name": cut(item.title, _MAX_TITLE),
-        "killed": bool(item.killed),
-        "total": total_score(item) if item.score else None,
-        "score": {part: item.score.get(part) for part in SCORE_PARTS},
     }

@@ -35,7 +35,7 @@ from brenner.web.compare import version_before, version_numbers, version_side
 from brenner.web.layout import session_or_none
 from brenner.web.rendering import environment, marks_of, style_sheet, time_in_full
 from brenner.web.request import Document, Download, Page, RequestContext
-from brenner.web.views import artifact, evidence_pack, overview, project, versions
+from brenner.web.views import artifact, evidence, evidence_pack, overview, project, versions
 from brenner.web.views.versions import items_document
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def _chapters(context: RequestContext) -> Iterator[tuple[str, str, str, Document
     if context.session.history.versions:
         document = artifact.whole_document(_with_query(context, provenance="1"))
         yield "artifact", "Artifact", artifact.TEMPLATE, document
-        yield "evidence", "Evidence", *_page_parts(artifact.evidence_page, context)
+        yield "evidence", "Evidence", *_page_parts(evidence.page, context)
     if readable_pack(context.site.workspace.project):
         template, document = _page_parts(evidence_pack.session_page, context)
         if document["records"]:

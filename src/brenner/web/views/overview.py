@@ -20,6 +20,7 @@ from brenner.protocol.grammar import ITEM_ID_IN_PROSE
 from brenner.protocol.message_types import CRITIQUE
 from brenner.text import cut
 from brenner.web import links
+from brenner.web.draft import draft_document, shown_draft, unpublished_items
 from brenner.web.layout import load_session_file, session_document, session_or_none
 from brenner.web.request import Document, Page, PageResult, Redirect, RequestContext
 
@@ -39,14 +40,19 @@ def page(context: RequestContext) -> PageResult:
     """Return the overview. An old link to a part of the artifact leads to the artifact."""
     if any(name in context.query for name in _OF_THE_ARTIFACT):
         return Redirect(links.session(context.thread_id, "artifact", **context.query))
-    return Page(TEMPLATE, "Overview", overview_document(context))
+    draft = shown_draft(context, session_or_none(context))
+    return Page(TEMPLATE, "Overview", overview_document(context, is_draft=draft is not None))
 
 
-def overview_document(context: RequestContext) -> Document:
+def overview_document(context: RequestContext, *, is_draft: bool = False) -> Document:
+    """Return the document of the page, with the argument of the working draft if `is_draft`."""
     session = session_or_none(context)
-    found = session.cached(_argument_of) if session else _argument_of_file(context)
+    argument_of = _argument_of_draft if is_draft else _argument_of
+    found = session.cached(argument_of) if session else _argument_of_file(context)
     return {
         "session": session_document(context),
+        **draft_document(context, session, is_shown=is_draft),
+        "question": found.question,
         "thread_id": context.thread_id,
         "version": found.version,
         "conclusion": found.conclusion or None,
@@ -66,6 +72,7 @@ class Argument(NamedTuple):
     """
 
     version: int | None
+    question: str
     conclusion: str
     state: str
     lanes: Document
@@ -75,13 +82,39 @@ class Argument(NamedTuple):
 
 def _argument_of(session: Session) -> Argument:
     versions = [each.number for each in session.history.versions]
-    working = session.merged
-    artifact = session.history.state.artifact if versions else working.artifact
-    attacks = _attacks(session)
-    lanes = lanes_document(
-        session.thread_id, working.artifact, working.blame, versions, tuple(attacks)
-    )
-    return _argument(session.thread_id, artifact, lanes, versions)
+    artifact = session.history.state.artifact if versions else session.merged.artifact
+    return _argument_with_lanes(session, artifact, ItemLinks(session.thread_id))
+
+
+def _argument_of_draft(session: Session) -> Argument:
+    """Return the argument of what a compile would publish now. Its items have pages."""
+    unpublished = unpublished_items(session.merged.blame, session.history.number)
+    found = ItemLinks(session.thread_id, is_draft=True, unpublished=unpublished)
+    return _argument_with_lanes(session, session.merged.artifact, found)
+
+
+def _argument_with_lanes(session: Session, artifact: Artifact, to: ItemLinks) -> Argument:
+    versions = [each.number for each in session.history.versions]
+    working, attacks = session.merged, tuple(_attacks(session))
+    lanes = lanes_document(to, working.artifact, working.blame, versions, attacks)
+    return _argument(to, artifact, lanes, versions)
+
+
+class ItemLinks(NamedTuple):
+    """The addresses of items: in the latest version, or in the working draft.
+
+    Of the draft, `unpublished` are the items with values that no version has.
+    """
+
+    thread_id: str
+    is_draft: bool = False
+    unpublished: frozenset[str] = frozenset()
+
+    def link(self, item_id: str) -> str:
+        return links.item(self.thread_id, item_id, draft=1 if self.is_draft else None)
+
+    def has_page(self, *, is_published: bool) -> bool:
+        return is_published or self.is_draft
 
 
 def _argument_of_file(context: RequestContext) -> Argument:
@@ -89,21 +122,23 @@ def _argument_of_file(context: RequestContext) -> Argument:
     artifact = load_session_file(context).artifact
     number = artifact.metadata.version
     versions = [number] if number else []
-    lanes = lanes_document(context.thread_id, artifact, NO_BLAME, versions)
-    return _argument(context.thread_id, artifact, lanes, versions)
+    to = ItemLinks(context.thread_id)
+    lanes = lanes_document(to, artifact, NO_BLAME, versions)
+    return _argument(to, artifact, lanes, versions)
 
 
 def _argument(
-    thread_id: str, artifact: Artifact, lanes: Document, versions: Sequence[int]
+    to: ItemLinks, artifact: Artifact, lanes: Document, versions: Sequence[int]
 ) -> Argument:
     tests = active_tests(artifact)
     return Argument(
         versions[-1] if versions else None,
+        artifact.research_thread.text("statement"),
         artifact.research_thread.text("conclusion"),
         describe_state(artifact, versions[-1] if versions else 0, tests),
         lanes,
-        pairs_document(thread_id, tests),
-        results_document(thread_id, artifact),
+        pairs_document(to, tests),
+        results_document(to, artifact),
     )
 
 
@@ -148,7 +183,7 @@ def critique_targets(body: str) -> tuple[str, ...]:
 
 
 def lanes_document(
-    thread_id: str,
+    to: ItemLinks,
     artifact: Artifact,
     blame: Blame,
     versions: Sequence[int],
@@ -170,13 +205,13 @@ def lanes_document(
             {"version": each.version, "end": each.end, "published": each.version <= latest}
             for each in found.columns
         ],
-        "hypotheses": [_lane(thread_id, lane, latest) for lane in shown],
+        "hypotheses": [_lane(to, lane, latest) for lane in shown],
         "total": len(lanes),
         "agents": list(agents),
     }
 
 
-def _lane(thread_id: str, lane: Lane, latest: int) -> Document:
+def _lane(to: ItemLinks, lane: Lane, latest: int) -> Document:
     item = lane.hypothesis
     born = next((mark for mark in lane.marks if mark.kind is MarkKind.BORN), None)
     is_published = born is None or born.version <= latest
@@ -185,8 +220,8 @@ def _lane(thread_id: str, lane: Lane, latest: int) -> Document:
         "id": item.id,
         "name": cut(item.title, _LONGEST_NAME),
         "claim": cut(item.text("claim"), _LONGEST_CLAIM),
-        "link": links.item(thread_id, item.id)
-        if is_published
+        "link": to.link(item.id)
+        if to.has_page(is_published=is_published)
         else links.message(born.message_id if born else 0),
         "published": is_published,
         "third_alternative": "third_alternative" in item.fields,
@@ -196,7 +231,7 @@ def _lane(thread_id: str, lane: Lane, latest: int) -> Document:
         "start": lane.start,
         "end": lane.end,
         "marks": [
-            _mark(thread_id, mark, place, latest)
+            _mark(to, mark, place, latest)
             for mark, place in with_room(_first_and_latest(lane.marks))
         ],
     }
@@ -207,9 +242,8 @@ def _first_and_latest(marks: Sequence[Mark]) -> Sequence[Mark]:
     return marks if len(marks) <= _MAX_MARKS else (marks[0], *marks[1 - _MAX_MARKS :])
 
 
-def _mark(thread_id: str, mark: Mark, place: float, latest: int) -> Document:
+def _mark(to: ItemLinks, mark: Mark, place: float, latest: int) -> Document:
     is_published = mark.version <= latest
-    has_page = mark.item is not None and is_published
     return {
         "kind": mark.kind.value,
         "version": mark.version,
@@ -219,8 +253,8 @@ def _mark(thread_id: str, mark: Mark, place: float, latest: int) -> Document:
         "item": mark.item,
         "fields": list(mark.fields),
         "place": round(place, 4),
-        "link": links.item(thread_id, mark.item or "")
-        if has_page
+        "link": to.link(mark.item)
+        if mark.item is not None and to.has_page(is_published=is_published)
         else links.message(mark.message_id),
     }
 
@@ -260,7 +294,7 @@ def spread(places: Sequence[float], least: float) -> list[float]:
 # Pairs
 
 
-def pairs_document(thread_id: str, found: NextTests) -> Document:
+def pairs_document(to: ItemLinks, found: NextTests) -> Document:
     """Return the triangle of the active hypotheses, with the best test for each pair."""
     count = len(found.hypotheses)
     separated, worded = found.count_separated(), found.count_only_worded_differently()
@@ -270,7 +304,7 @@ def pairs_document(thread_id: str, found: NextTests) -> Document:
         "hypotheses": list(found.hypotheses[:_MAX_PAIRED]),
         "total": count,
         "rows": [
-            {"id": row[0].second, "cells": [_cell(thread_id, each) for each in row]}
+            {"id": row[0].second, "cells": [_cell(to, each) for each in row]}
             for row in pair_rows(found, _MAX_PAIRED)
         ],
         "pairs": pairs,
@@ -282,14 +316,15 @@ def pairs_document(thread_id: str, found: NextTests) -> Document:
     }
 
 
-def _cell(thread_id: str, cell: PairCell) -> Document:
+def _cell(to: ItemLinks, cell: PairCell) -> Document:
     test = cell.test
     return {
         "first": cell.first,
         "second": cell.second,
         "test": test.item.id if test else None,
         "name": cut(test.item.title, _LONGEST_NAME) if test else None,
-        "link": links.item(thread_id, test.item.id) if test else None,
+        "link": to.link(test.item.id) if test else None,
+        "published": not (test and test.item.id in to.unpublished),
         "basis": cell.basis,
         "separated": cell.basis == DECLARED,
         "has_result": bool(test and test.has_verdict),
@@ -300,23 +335,24 @@ def _cell(thread_id: str, cell: PairCell) -> Document:
 # Results
 
 
-def results_document(thread_id: str, artifact: Artifact) -> Document:
+def results_document(to: ItemLinks, artifact: Artifact) -> Document:
     """Return the latest results of tests, newest test first."""
     tests = in_display_order(DISCRIMINATIVE_TESTS, artifact.sections[DISCRIMINATIVE_TESTS.id])
     found = [(test, result) for test in tests for result in test.results]
     known = {item.id for item in artifact.sections[HYPOTHESIS_SLATE.id]}
     return {
         "total": len(found),
-        "shown": [_result(thread_id, *each, known) for each in found[:_MAX_RESULTS]],
+        "shown": [_result(to, *each, known) for each in found[:_MAX_RESULTS]],
     }
 
 
-def _result(thread_id: str, test: Item, result: Result, known: set[str]) -> Document:
+def _result(to: ItemLinks, test: Item, result: Result, known: set[str]) -> Document:
     has_verdict = result.has_verdict
     return {
         "test": test.id,
         "name": cut(test.title, _LONGEST_NAME),
-        "link": links.item(thread_id, test.id),
+        "link": to.link(test.id),
+        "published": test.id not in to.unpublished,
         "outcome": cut(_outcome_words(test, result), _LONGEST_OUTCOME),
         "potency": result.potency,
         "contradicts": [each for each in result.contradicts if each in known and has_verdict],

@@ -343,6 +343,8 @@ _KEYS = (
     _shortcut("go to the next change, message, item or session", "j"),
     _shortcut("go to the previous one", "k"),
     _shortcut("show or hide who wrote each part of the artifact", "p"),
+    _shortcut("show the working draft or the published version", "d"),
+    _shortcut("go to the first new message since you looked", "n"),
     _shortcut("close the open note or dialog, or leave a search field", "Esc"),
 )
 # Words of the pages, in the order in which a reader meets them
@@ -355,6 +357,7 @@ _WORDS = (
     ("item", "One entry of the artifact, such as hypothesis H1 or test T2."),
     ("artifact", "The document of a session: hypotheses, predictions, tests and open points."),
     ("version", "The artifact after a compile: v1, v2 and so on. A version never changes."),
+    ("working draft", "The artifact as a compile would publish it now."),
     ("third alternative", "A hypothesis that the question itself is cut in the wrong place."),
     ("anchor", "The source of a claim: §42 cites the source text, inference is a conclusion."),
     ("lint", "A check of the artifact against the rules of the protocol."),
