@@ -149,7 +149,7 @@ def test_several_blocks_are_dismissed_with_one_reason(operator: Operator) -> Non
     visit = operator.visit()._replace(form=both.with_field(KEY_FIELD, operator.login.once.key()))
     done = acting.submit(DISMISS_ACTION, visit)
     assert isinstance(done, ActionResult)
-    assert done.says == "Dismissed 8.1 and 8.2."
+    assert done.says == "Dismissed block 8.1 and block 8.2."
     assert load_status(operator.workspace, THREAD).status.refusals == ()
 
 

@@ -137,12 +137,13 @@ def _dismiss(context: RequestContext) -> ActionResult | Page:
 
 
 def _dismissals(context: RequestContext) -> Iterator[tuple[str, StoredMessage]]:
-    """Dismiss one after the other; yield the address and the message that dismisses it."""
+    """Dismiss one after the other; yield what it is and the message that dismisses it."""
     workspace, thread_id = lab_workspace(context), context.thread_id
     reason = context.form.get(_REASON, "").strip()
     for address in _chosen(context, _BLOCK):
         message, block = _block_numbers(address) or (0, 0)
-        yield address, dismiss(workspace, thread_id, message, block, reason).message
+        done = dismiss(workspace, thread_id, message, block, reason)
+        yield f"block {address}", done.message
     for address in _chosen(context, _ITEM):
         yield address, dismiss_question(workspace, thread_id, address, reason).message
 
@@ -153,7 +154,7 @@ def _dismiss_result(
     wanted: int,
     error: BrennerError | None = None,
 ) -> ActionResult:
-    says = f"Dismissed {joined(address for address, _ in done)}."
+    says = f"Dismissed {joined(what for what, _ in done)}."
     if error:
         is_unknown = isinstance(error, UnknownOutcomeError)
         rest = "It is unknown whether the next one was" if is_unknown else "The others were not"
@@ -161,7 +162,8 @@ def _dismiss_result(
     document = {
         "thread_id": context.thread_id,
         "dismissed": [
-            {"address": address, "message": stored_json(stored)} for address, stored in done
+            {"address": what.removeprefix("block "), "message": stored_json(stored)}
+            for what, stored in done
         ],
         "violations": [error.diagnostic.to_json()] if error else [],
     }

@@ -107,6 +107,11 @@
     field.classList.remove("wrong");
     for (const each of field.querySelectorAll("[aria-invalid]")) each.removeAttribute("aria-invalid");
     for (const each of field.querySelectorAll(":scope > .faults, :scope > [id$='-faults']")) each.replaceChildren();
+    const faults = document.getElementById("faults");
+    for (const each of faults?.querySelectorAll("a") ?? []) {
+      if (named(field).includes(each.hash.slice(1))) each.closest("li").remove();
+    }
+    if (faults && !faults.querySelector("li")) faults.remove();
   }
 
   const named = (field) => [field, ...field.querySelectorAll("[name]")].flatMap((each) => [each.id, each.name]);
