@@ -390,18 +390,23 @@ def _tabs(session: Session, *, is_draft: bool) -> list[Mapping[str, object]]:
         "versions": len(session.history.versions),
         "agents": len(status.participants),
     }
-    query = {"draft": 1} if is_draft else {}
+    query = _KEEP_DRAFT if is_draft else _NO_QUERY
     return [_tab(session.thread_id, name, counts.get(name), query) for name in links.TABS]
+
+
+_NO_QUERY: Mapping[str, object] = MappingProxyType({})
+_KEEP_DRAFT: Mapping[str, object] = MappingProxyType({"draft": 1})
 
 
 def _decide_tab(session: Session, context: RequestContext) -> Iterator[Mapping[str, object]]:
     """Yield the tab of the decisions, with their number. Guests have none."""
     if context.guest_of is None:
-        yield _tab(session.thread_id, "decide", open_decisions(session, context).total)
+        query = _KEEP_DRAFT if is_requested(context) else _NO_QUERY
+        yield _tab(session.thread_id, "decide", open_decisions(session, context).total, query)
 
 
 def _tab(
-    thread_id: str, name: str, count: int | None, query: Mapping[str, object] = MappingProxyType({})
+    thread_id: str, name: str, count: int | None, query: Mapping[str, object] = _NO_QUERY
 ) -> Mapping[str, object]:
     tab = "" if name == links.TABS[0] else name
     return {"name": name, "link": links.session(thread_id, tab, **query), "count": count}
