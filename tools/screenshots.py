@@ -33,19 +33,24 @@ _SESSION, _LAB = f"/sessions/{THREAD}", f"/lab/sessions/{THREAD}"
 
 
 class Picture(NamedTuple):
-    """One picture: of which page, how large, in the light or in the dark."""
+    """One picture: of which page, how large, in the light or in the dark.
+
+    `demo` is the demo whose session it shows. The full one has results and a conclusion.
+    """
 
     name: str
     path: str
     size: tuple[int, int] = DESKTOP
     is_dark: bool = False
+    demo: tuple[str, ...] = ()
 
 
+_FULL = ("--full",)
 PICTURES = (
     Picture("sessions", "/"),
-    Picture("overview", _SESSION),
+    Picture("overview", _SESSION, demo=_FULL),
     Picture("overview-dark", _SESSION, is_dark=True),
-    Picture("overview-phone", _SESSION, PHONE),
+    Picture("overview-phone", _SESSION, PHONE, demo=_FULL),
     Picture("artifact", f"{_SESSION}/artifact"),
     Picture("artifact-dark", f"{_SESSION}/artifact", is_dark=True),
     Picture("artifact-phone", f"{_SESSION}/artifact", PHONE),
@@ -66,19 +71,25 @@ def main() -> int:
     """Take all of them."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
     folder.mkdir(parents=True, exist_ok=True)
+    for demo in ((), _FULL):
+        _take_all(folder, demo)
+    return 0
+
+
+def _take_all(folder: Path, demo: tuple[str, ...]) -> None:
+    """Take the pictures of one demo."""
     with TemporaryDirectory() as scratch:
         project = Path(scratch) / "phage"
-        run_brenner("demo", str(project))
+        run_brenner("demo", *demo, str(project))
         secret = run_brenner("agent", "secret", OPERATOR, "--project", str(project)).strip()
         with served(project) as address, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGUMENTS)
             for picture in PICTURES:
-                _take(browser, address, picture, secret).screenshot(
-                    path=folder / f"{picture.name}.png"
-                )
-                print(f"{picture.name}.png  {picture.path}")
+                if picture.demo == demo:
+                    page = _take(browser, address, picture, secret)
+                    page.screenshot(path=folder / f"{picture.name}.png")
+                    print(f"{picture.name}.png  {picture.path}")
             browser.close()
-    return 0
 
 
 def _take(browser: Browser, address: str, picture: Picture, secret: str) -> Page:
