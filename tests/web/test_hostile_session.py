@@ -15,7 +15,7 @@ from web.hostile_session import THREAD, hostile_desk
 from web.test_every_page import sticks_out
 
 PATHS = addresses(THREAD, "H1", 2)
-_SCRIPTS = {"htmx.js", "live.js", "page.js", "theme.js", "keys.js"}
+_SCRIPTS = {"htmx.js", "live.js", "page.js", "palette.js", "theme.js", "keys.js"}
 # What only somebody else could have brought in
 _FOREIGN = (
     "iframe, object, embed, base, link:not([rel=stylesheet], [rel=icon]), img, video, audio, style,"
