@@ -7,7 +7,7 @@ from brenner.protocol.message_types import TYPES
 from web.browsing import THREAD, Show, Window
 
 SESSION = f"/sessions/{THREAD}"
-TABS = ("overview", "artifact", "thread", "versions", "ledger", "evidence", "agents")
+TABS = ("overview", "artifact", "thread", "versions", "ledger", "evidence", "agents", "decide")
 
 
 def sheet(page: Page) -> None:
@@ -62,14 +62,14 @@ def test_find_and_home(browser_page: Window) -> None:
 
 
 def test_tabs(browser_page: Window) -> None:
-    """1 to 7; another number is nothing. From another page: who is there already waits for none."""
+    """1 to 8; another number is nothing. From another page: who is there already waits for none."""
     page = browser_page.open(f"{SESSION}/agents")
     for number, tab in enumerate(TABS, 1):
         page.keyboard.press(str(number))
         place = "**" + (SESSION if number == 1 else f"{SESSION}/{tab}")
         page.wait_for_url(place)
-    page.keyboard.press("8")
-    assert page.url.endswith("agents")
+    page.keyboard.press("9")
+    assert page.url.endswith("decide")
 
 
 def test_steps(browser_page: Window) -> None:

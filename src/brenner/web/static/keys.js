@@ -92,11 +92,13 @@
   }
 
   function sheet() {
-    if (one("#sheet")) { // the page itself, or the sheet is open already
-      one("dialog.help")?.close();
+    const dialog = one("dialog.help");
+    if (dialog?.open) {
+      dialog.close();
       return true;
     }
-    open();
+    dialog?.remove(); // it is closed, but its event has not arrived yet
+    if (!one("#sheet")) open(); // otherwise the page itself is the sheet
     return true;
   }
 
@@ -174,7 +176,9 @@
       return;
     }
     const isAlone = event.key.length === 1 && (!event.altKey || event.key === "?" || event.key === "/");
-    if (!isAlone || areOff() || event.target.closest(TYPED_IN)) return;
+    // The focus leaves a dialog a moment after it has closed.
+    const isTyped = event.target.closest(TYPED_IN) && !event.target.closest("dialog:not([open])");
+    if (!isAlone || areOff() || isTyped) return;
     if (isDone(event.key)) event.preventDefault();
   });
 
