@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -17,7 +17,7 @@ from types import MappingProxyType, TracebackType
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Request
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, Request
 
 from brenner.config import Project, find_project
 from brenner.mail.mailbox import Mailbox
@@ -87,9 +87,20 @@ class Window:
     def __exit__(
         self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
     ) -> None:
+        wrong = [*self.wrong]
+        for page in self.context.pages:
+            _leave(page)
         self.context.close()
         if kind is None:
-            assert self.wrong == []
+            assert wrong == []
+
+
+def _leave(page: Page) -> None:
+    """Go to an empty page. Chromium hangs if a page is closed while it goes to another one."""
+    for _ in range(5):
+        with suppress(Error):  # interrupted by what the page was going to
+            page.goto("about:blank")
+            return
 
 
 def window(
