@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brenner.artifact.evidence import evidence_matrix
-from brenner.artifact.lanes import Attack, Lane, Mark, MarkKind, lanes_of
+from brenner.artifact.lanes import Attack, Lane, LaneMark, MarkKind, lanes_of
 from brenner.artifact.model import (
     ITEM_SECTIONS,
     Artifact,
@@ -197,4 +197,4 @@ def test_marks_have_stable_kinds() -> None:
     assert [kind.value for kind in MarkKind] == [
         *("born", "changed", "attacked", "anomaly", "contradicted", "supported", "killed")
     ]
-    assert Mark._fields[:2] == ("kind", "version")
+    assert LaneMark._fields[:2] == ("kind", "version")

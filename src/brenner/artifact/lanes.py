@@ -41,7 +41,7 @@ class MarkKind(StrEnum):
     KILLED = "killed"
 
 
-class Mark(NamedTuple):
+class LaneMark(NamedTuple):
     """One message in the lane of a hypothesis.
 
     `item` is the item that did it: the critique, anomaly or test; None for a CRITIQUE message and
@@ -65,7 +65,7 @@ class Lane(NamedTuple):
     """
 
     hypothesis: Item
-    marks: tuple[Mark, ...]
+    marks: tuple[LaneMark, ...]
     start: float
     end: float
 
@@ -99,7 +99,7 @@ def lanes_of(
     `versions` are the published ones. A mark of a later version makes one more column.
     """
     hypotheses = artifact.sections[HYPOTHESIS_SLATE.id]
-    found: dict[str, list[Mark]] = {
+    found: dict[str, list[LaneMark]] = {
         item.id: list(_own(blame.get(item.id, {}))) for item in hypotheses
     }
     for target, mark in (*_of_others(artifact, blame), *_of_messages(attacks)):
@@ -117,7 +117,7 @@ def lanes_of(
     )
 
 
-def _lane(item: Item, marks: Iterable[Mark], places: Mapping[tuple[int, int], float]) -> Lane:
+def _lane(item: Item, marks: Iterable[LaneMark], places: Mapping[tuple[int, int], float]) -> Lane:
     placed = sorted(
         (mark._replace(place=places[mark.version, mark.message_id]) for mark in marks), key=_order
     )
@@ -127,14 +127,14 @@ def _lane(item: Item, marks: Iterable[Mark], places: Mapping[tuple[int, int], fl
     return Lane(item, tuple(placed), next(born, 0.0), end)
 
 
-def _order(mark: Mark) -> tuple[float, int]:
+def _order(mark: LaneMark) -> tuple[float, int]:
     return mark.place, _KIND_ORDER.index(mark.kind)
 
 
 _KIND_ORDER = tuple(MarkKind)
 
 
-def _places(marks: Iterable[Mark], columns: Sequence[int]) -> dict[tuple[int, int], float]:
+def _places(marks: Iterable[LaneMark], columns: Sequence[int]) -> dict[tuple[int, int], float]:
     """Return the place of each message: evenly spread over the column of its version."""
     messages: dict[int, list[int]] = {}
     for version, message_id in sorted({(mark.version, mark.message_id) for mark in marks}):
@@ -153,7 +153,7 @@ def _places(marks: Iterable[Mark], columns: Sequence[int]) -> dict[tuple[int, in
 _KIND_OF_OPERATION: Mapping[str, MarkKind] = {ADD: MarkKind.BORN, KILL: MarkKind.KILLED}
 
 
-def _own(changes: Mapping[Path, Change]) -> Iterator[Mark]:
+def _own(changes: Mapping[Path, Change]) -> Iterator[LaneMark]:
     """Yield one mark for each message and operation that set fields of the hypothesis."""
     fields: dict[tuple[Source, MarkKind], dict[str, None]] = {}
     for path, last in changes.items():
@@ -166,14 +166,14 @@ def _own(changes: Mapping[Path, Change]) -> Iterator[Mark]:
         yield _mark(kind, source)._replace(fields=shown)
 
 
-def _mark(kind: MarkKind, source: Source, item: str | None = None) -> Mark:
-    return Mark(kind, source.version, source.message_id, source.agent, item)
+def _mark(kind: MarkKind, source: Source, item: str | None = None) -> LaneMark:
+    return LaneMark(kind, source.version, source.message_id, source.agent, item)
 
 
 # The marks of critiques, anomalies and results
 
 
-def _of_others(artifact: Artifact, blame: Blame) -> Iterator[tuple[str, Mark]]:
+def _of_others(artifact: Artifact, blame: Blame) -> Iterator[tuple[str, LaneMark]]:
     for critique in artifact.sections[ADVERSARIAL_CRITIQUE.id]:
         source = _added(blame.get(critique.id, {}))
         if source:
@@ -190,7 +190,7 @@ def _of_others(artifact: Artifact, blame: Blame) -> Iterator[tuple[str, Mark]]:
             yield from _of_results(test, blame.get(test.id, {}))
 
 
-def _of_results(test: Item, changes: Mapping[Path, Change]) -> Iterator[tuple[str, Mark]]:
+def _of_results(test: Item, changes: Mapping[Path, Change]) -> Iterator[tuple[str, LaneMark]]:
     for path, change in changes.items():
         result = change.value
         if path[0] != "results" or not isinstance(result, Result) or not result.has_verdict:
@@ -213,7 +213,7 @@ def _added(changes: Mapping[Path, Change]) -> Source | None:
     return next((source for source in found if source.operation == ADD), None)
 
 
-def _of_messages(attacks: Iterable[Attack]) -> Iterator[tuple[str, Mark]]:
+def _of_messages(attacks: Iterable[Attack]) -> Iterator[tuple[str, LaneMark]]:
     for attack in attacks:
-        mark = Mark(MarkKind.ATTACKED, attack.version, attack.message_id, attack.agent)
+        mark = LaneMark(MarkKind.ATTACKED, attack.version, attack.message_id, attack.agent)
         yield from ((target, mark) for target in attack.targets)

@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from brenner.artifact.lanes import Attack, Lane, Mark, MarkKind, lanes_of
+from brenner.artifact.lanes import Attack, Lane, LaneMark, MarkKind, lanes_of
 from brenner.artifact.model import Artifact, Item, Result, in_display_order
 from brenner.artifact.next_test import DECLARED, NextTests
 from brenner.artifact.pairs import PairCell, active_tests, describe_state, pair_rows
@@ -64,7 +64,7 @@ def overview_document(context: RequestContext, *, is_draft: bool = False) -> Doc
     }
 
 
-class Argument(NamedTuple):
+class OverviewContent(NamedTuple):
     """What the page shows of the artifact. It is the same for all readers.
 
     The state, the pairs and the results are those of the latest version; before the first, those of
@@ -80,20 +80,20 @@ class Argument(NamedTuple):
     results: Document
 
 
-def _argument_of(session: Session) -> Argument:
+def _argument_of(session: Session) -> OverviewContent:
     versions = [each.number for each in session.history.versions]
     artifact = session.history.state.artifact if versions else session.merged.artifact
     return _argument_with_lanes(session, artifact, ItemLinks(session.thread_id))
 
 
-def _argument_of_draft(session: Session) -> Argument:
+def _argument_of_draft(session: Session) -> OverviewContent:
     """Return the argument of what a compile would publish now. Its items have pages."""
     unpublished = unpublished_items(session.merged.blame, session.history.number)
     found = ItemLinks(session.thread_id, is_draft=True, unpublished=unpublished)
     return _argument_with_lanes(session, session.merged.artifact, found)
 
 
-def _argument_with_lanes(session: Session, artifact: Artifact, to: ItemLinks) -> Argument:
+def _argument_with_lanes(session: Session, artifact: Artifact, to: ItemLinks) -> OverviewContent:
     versions = [each.number for each in session.history.versions]
     working, attacks = session.merged, tuple(_attacks(session))
     lanes = lanes_document(to, working.artifact, working.blame, versions, attacks)
@@ -117,7 +117,7 @@ class ItemLinks(NamedTuple):
         return is_published or self.is_draft
 
 
-def _argument_of_file(context: RequestContext) -> Argument:
+def _argument_of_file(context: RequestContext) -> OverviewContent:
     """Return the argument of a session without mail. Its file does not record who wrote what."""
     artifact = load_session_file(context).artifact
     number = artifact.metadata.version
@@ -129,9 +129,9 @@ def _argument_of_file(context: RequestContext) -> Argument:
 
 def _argument(
     to: ItemLinks, artifact: Artifact, lanes: Document, versions: Sequence[int]
-) -> Argument:
+) -> OverviewContent:
     tests = active_tests(artifact)
-    return Argument(
+    return OverviewContent(
         versions[-1] if versions else None,
         artifact.research_thread.text("statement"),
         artifact.research_thread.text("conclusion"),
@@ -237,12 +237,12 @@ def _lane(to: ItemLinks, lane: Lane, latest: int) -> Document:
     }
 
 
-def _first_and_latest(marks: Sequence[Mark]) -> Sequence[Mark]:
+def _first_and_latest(marks: Sequence[LaneMark]) -> Sequence[LaneMark]:
     """Return all marks, or of too many the first and the latest ones."""
     return marks if len(marks) <= _MAX_MARKS else (marks[0], *marks[1 - _MAX_MARKS :])
 
 
-def _mark(to: ItemLinks, mark: Mark, place: float, latest: int) -> Document:
+def _mark(to: ItemLinks, mark: LaneMark, place: float, latest: int) -> Document:
     is_published = mark.version <= latest
     return {
         "kind": mark.kind.value,
@@ -269,7 +269,7 @@ _ROWS: Mapping[MarkKind, str] = {
 _LEAST_DISTANCE = {"above": 0.08, "below": 0.08, "line": 0.025}
 
 
-def with_room(marks: Sequence[Mark]) -> Iterator[tuple[Mark, float]]:
+def with_room(marks: Sequence[LaneMark]) -> Iterator[tuple[LaneMark, float]]:
     """Yield marks with places at which they do not cover each other, as far as there is room."""
     found: dict[int, float] = {}
     for row, least in _LEAST_DISTANCE.items():

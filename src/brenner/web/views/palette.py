@@ -56,7 +56,7 @@ def page(context: RequestContext) -> PageResult:
     return Page("pages/palette.html", "Go to", document, is_live=False)
 
 
-class Entry(NamedTuple):
+class PaletteEntry(NamedTuple):
     """Something that one can go to: what it is called, and where it leads.
 
     `key` is the key that does the same. `session` is the session, or that of an item.
@@ -77,16 +77,16 @@ class Entry(NamedTuple):
 # Actions
 
 
-def _actions(context: RequestContext, session: Session | None) -> Iterator[Entry]:
+def _actions(context: RequestContext, session: Session | None) -> Iterator[PaletteEntry]:
     """Yield the actions of the operator that are possible now."""
     if not context.site.is_lab or context.guest_of is not None:
         return
     if context.login is None:
-        yield Entry("Log in to the lab", links.lab("login"))
+        yield PaletteEntry("Log in to the lab", links.lab("login"))
         return
     for action, title in _session_actions(session) if session else ():
-        yield Entry(title, links.lab(action, session.thread_id if session else ""))
-    yield Entry("Start a session", links.lab("start"))
+        yield PaletteEntry(title, links.lab(action, session.thread_id if session else ""))
+    yield PaletteEntry("Start a session", links.lab("start"))
 
 
 def _session_actions(session: Session) -> Iterator[tuple[str, str]]:
@@ -113,36 +113,38 @@ _COMMITTED = "Persisted"
 # Pages
 
 
-def _tabs(thread_id: str, *, is_guest: bool) -> Iterator[Entry]:
+def _tabs(thread_id: str, *, is_guest: bool) -> Iterator[PaletteEntry]:
     for number, tab in enumerate(links.TABS):
         link = links.session(thread_id, tab if number else "")
-        yield Entry(tab.capitalize(), link, key=str(number + 1))
-    yield Entry("Cited sources", links.session(thread_id, "excerpts"))
+        yield PaletteEntry(tab.capitalize(), link, key=str(number + 1))
+    yield PaletteEntry("Cited sources", links.session(thread_id, "excerpts"))
     if not is_guest:
-        yield Entry("Decide", links.session(thread_id, "decide"), key=str(len(links.TABS) + 1))
-    yield Entry("Search this session", links.search(None, None, thread_id))
+        yield PaletteEntry(
+            "Decide", links.session(thread_id, "decide"), key=str(len(links.TABS) + 1)
+        )
+    yield PaletteEntry("Search this session", links.search(None, None, thread_id))
 
 
-def _pages(context: RequestContext) -> Iterator[Entry]:
+def _pages(context: RequestContext) -> Iterator[PaletteEntry]:
     if context.guest_of is None:
-        yield Entry("All sessions", links.HOME, key="g h")
-        yield Entry("Search", links.SEARCH)
-        yield Entry("Genealogy", links.GENEALOGY, detail="which item comes from which")
-        yield Entry("Connect an agent", links.CONNECT)
+        yield PaletteEntry("All sessions", links.HOME, key="g h")
+        yield PaletteEntry("Search", links.SEARCH)
+        yield PaletteEntry("Genealogy", links.GENEALOGY, detail="which item comes from which")
+        yield PaletteEntry("Connect an agent", links.CONNECT)
         project = context.site.workspace.project
         if project.source_text:
-            yield Entry("Source text", links.SOURCE)
+            yield PaletteEntry("Source text", links.SOURCE)
         if project.evidence_pack:
-            yield Entry("Evidence pack", links.EVIDENCE)
+            yield PaletteEntry("Evidence pack", links.EVIDENCE)
         if context.site.is_lab and context.login is not None:
-            yield Entry("Lab", links.LAB, detail="what waits for you")
-    yield Entry("Help", links.HELP, key="?")
+            yield PaletteEntry("Lab", links.LAB, detail="what waits for you")
+    yield PaletteEntry("Help", links.HELP, key="?")
 
 
 # Sessions, items, agents
 
 
-def _sessions(context: RequestContext) -> Iterator[Entry]:
+def _sessions(context: RequestContext) -> Iterator[PaletteEntry]:
     """Yield the sessions, most urgent first as on the home page."""
     deadline = context.site.workspace.project.ack_deadline
     rows = context.site.reading.listing().sessions.values()
@@ -153,15 +155,15 @@ def _sessions(context: RequestContext) -> Iterator[Entry]:
         yield _session(each)
 
 
-def _session(row: Overview) -> Entry:
+def _session(row: Overview) -> PaletteEntry:
     title = row.question or row.thread_id
     phase = describe_phase(row)[0]
-    return Entry(title, links.session(row.thread_id), detail=phase, session=row.thread_id)
+    return PaletteEntry(title, links.session(row.thread_id), detail=phase, session=row.thread_id)
 
 
 def _items(
     context: RequestContext, threads: Iterable[str], most: int = _MAX_ITEMS
-) -> Iterator[Entry]:
+) -> Iterator[PaletteEntry]:
     """Yield the items of sessions, newest session first, up to a maximum."""
     for thread_id in threads:
         found = context.site.reading.items(thread_id)[:most]
@@ -171,8 +173,8 @@ def _items(
             return
 
 
-def _item(item: IndexedItem) -> Entry:
-    return Entry(
+def _item(item: IndexedItem) -> PaletteEntry:
+    return PaletteEntry(
         item.name,
         links.item(item.session, item.id),
         item.id,
@@ -182,18 +184,18 @@ def _item(item: IndexedItem) -> Entry:
     )
 
 
-def _items_elsewhere(context: RequestContext, thread_id: str | None) -> Iterator[Entry]:
+def _items_elsewhere(context: RequestContext, thread_id: str | None) -> Iterator[PaletteEntry]:
     names = context.site.reading.listing().sessions
     others = [name for name in names if name != thread_id and context.may_see(name)]
     return _items(context, others)
 
 
-def _agents(context: RequestContext, session: Session | None) -> Iterator[Entry]:
+def _agents(context: RequestContext, session: Session | None) -> Iterator[PaletteEntry]:
     """Yield the agents of the session, else all agents with what they have sent."""
     if session is not None:
         link = links.session(session.thread_id, "agents")
         for each in session.status.participants[:_MAX_AGENTS]:
-            yield Entry(each.name, link, detail=each.role or "")
+            yield PaletteEntry(each.name, link, detail=each.role or "")
     elif context.guest_of is None:
         for agent in context.site.workspace.mailbox.agents()[:_MAX_AGENTS]:
-            yield Entry(agent.name, links.search(f"from:{agent.name}"), detail="messages")
+            yield PaletteEntry(agent.name, links.search(f"from:{agent.name}"), detail="messages")
